@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods
 from annotator.core.fields import MAX_FIELDS, CustomField, stored_fields
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.services.access.permissions import require_administrator
-from annotator.services.custom_fields import count_waiting, fields_of, set_fields
+from annotator.services.custom_fields import fields_of
+from annotator.services.field_changes import Effects, Unconfirmed, change_fields
 from annotator.views.field_form import SCOPES, TYPES, FieldForm, initial_of
 from annotator.views.pages import PageRequest, posted, project_page
 
@@ -23,6 +24,7 @@ def field_list(request: PageRequest) -> HttpResponse:
     """List the fields as they look in the workspace; move or remove one."""
     require_administrator(actor=request.user, project=request.project)
     project = request.project
+    effects, removed = Effects(), ""
     if request.method == "POST":
         fields = stored_fields(fields_of(project))
         index = next((n for n, field in enumerate(fields) if field["key"] == request.POST.get("key")), None)
@@ -31,10 +33,16 @@ def field_list(request: PageRequest) -> HttpResponse:
         field = fields.pop(index)
         if request.POST.get("action") != "remove":
             fields.insert(max(index + (-1 if request.POST.get("by") == "-1" else 1), 0), field)
-        set_fields(actor=request.user, project=project, fields=fields, seen=_seen(request))
-        return redirect("field-list", slug=project.slug)
+        try:
+            _change(request, fields, _seen(request))
+        except Unconfirmed as unconfirmed:
+            effects, removed = unconfirmed.effects, field["key"]
+        else:
+            return redirect("field-list", slug=project.slug)
     context = {
         "project": project,
+        "effects": effects,
+        "removed": removed,
         "custom_fields": [(field, _condition(field, fields_of(project))) for field in fields_of(project)],
         "types": dict(TYPES),
         "scopes": dict(SCOPES),
@@ -72,7 +80,7 @@ def field_change(request: PageRequest, field: str) -> HttpResponse:
 
 
 def _edit(request: PageRequest, index: int | None) -> HttpResponse:
-    project, status, refused, waiting = request.project, 200, "", 0
+    project, status, refused, effects = request.project, 200, "", Effects()
     current = fields_of(project)
     initial: dict[str, Any] = {"seen": project.fields_version}
     if index is not None:
@@ -88,29 +96,29 @@ def _edit(request: PageRequest, index: int | None) -> HttpResponse:
             fields[len(fields) if index is None else index : len(fields) if index is None else index + 1] = [
                 form.definition()
             ]
-            if "confirmed" not in request.POST:
-                waiting = count_waiting(actor=request.user, project=project, fields=fields)
-            if waiting:
-                status = 200
-            elif not (refused := _save(request, form, fields, len(current) if index is None else index)):
-                if form.is_valid():
-                    messages.success(request, _("Field saved. It is asked from now on."))
-                    return redirect("field-list", slug=project.slug)
+            try:
+                _change(request, fields, form.cleaned_data["seen"])
+            except Unconfirmed as unconfirmed:
+                status, effects = 200, unconfirmed.effects
+            except Conflict as error:
+                status, refused = 409, error.sentence
+            except Invalid as error:
+                _show(form, error, len(current) if index is None else index)
             else:
-                status = 409
-    context = {"project": project, "form": form, "is_new": index is None, "refused": refused, "waiting": waiting}
+                messages.success(request, _("Field saved. It is asked from now on."))
+                return redirect("field-list", slug=project.slug)
+    context = {"project": project, "form": form, "is_new": index is None, "refused": refused, "effects": effects}
     return render(request, "annotator/field_edit.html", context, status=status)
 
 
-def _save(request: PageRequest, form: FieldForm, fields: list[dict[str, Any]], index: int) -> str:
-    """Save the fields. Return the sentence of a conflict; show problems in the form, whose field is at ``index``."""
-    try:
-        set_fields(actor=request.user, project=request.project, fields=fields, seen=form.cleaned_data["seen"])
-    except Conflict as error:
-        return error.sentence
-    except Invalid as error:
-        _show(form, error, index)
-    return ""
+def _change(request: PageRequest, fields: list[dict[str, Any]], seen: int) -> None:
+    change_fields(
+        actor=request.user,
+        project=request.project,
+        fields=fields,
+        seen=seen,
+        confirmed="confirmed" in request.POST,
+    )
 
 
 def _show(form: FieldForm, error: Invalid, index: int) -> None:

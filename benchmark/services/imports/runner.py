@@ -228,9 +228,7 @@ class ImportRun:
                     )
                     if refresh_fields(self.batch.project):
                         # Its records were checked with the fields from before, when they could not be seen yet.
-                        start_job(
-                            actor=self.batch.requester, project=self.batch.project, kind=CHECK_JOB, parameters={}
-                        )
+                        start_job(actor=self.batch.requester, project=self.batch.project, kind=CHECK_JOB, parameters={})
                     if FORMATS[self.batch.native_format].kinds & FINISHED_LATER:
                         start_import_trials(
                             batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)

@@ -124,3 +124,38 @@ def test_a_new_requirement_says_how_many_verified_dialogues_wait_and_is_saved_wh
     # A change that requires nothing more asks nothing.
     create(pages, team, required="", **why)
     assert [field["key"] for field in stored()] == ["difficulty", "why"]
+
+
+def test_a_change_says_how_many_answers_no_longer_fit_and_is_saved_when_confirmed(pages: Client, team: Team) -> None:
+    create(pages, team, required="", options="easy = Easy\nmedium = Medium\nhard = Very hard\n")
+    note = {"key": "note", "title": "Note", "type": "text", "options": "", "required": "", "seen": "1"}
+    create(pages, team, **note)
+    for labels in ({"difficulty": "hard", "note": "Two\nlines"}, {"difficulty": "hard"}, {"difficulty": "easy"}, {}):
+        make_dialogue(team.project, labelled(labels, make_document()))
+    slug = team.project.slug
+    change = reverse("field-change", args=[slug, "difficulty"])
+    sent = CHOICE | {"required": "", "options": "easy = Easy\nvery_hard = Very hard\n", "seen": "2"}
+    page = one_line(pages.post(change, sent))
+    # Nothing has the option in between.
+    assert "How hard is it? “Very hard”: in up to 2 dialogues" in page
+    assert "Medium" not in page.split("These answers no longer fit", 1)[1]
+    page = one_line(pages.post(change, sent | {"options": CHOICE["options"], "scope": "dialogue"}))
+    assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    # An option is also a text.
+    asked = {"version": 2, "definitions": stored()}
+    asked["definitions"][0] |= {"type": "text", "options": []}
+    asked["definitions"][1] |= {"type": "multi", "options": [{"value": "a", "title": "A"}]}
+    address = reverse("api-field-list", args=[slug])
+    refused = pages.post(address, asked, content_type="application/json")
+    assert (refused.status_code, refused.json()["error"]) == (409, "unconfirmed")
+    lost = {"field": "note", "title": "Note", "answer": "", "dialogues": 1}
+    assert refused.json()["details"] == {"waiting": 0, "unfit": [lost]}
+    assert "no longer fit, in up to so many dialogues: Note (1)." in refused.json()["sentence"]
+    # Somebody else's change comes before the question.
+    assert pages.post(address, asked | {"version": 1}, content_type="application/json").json()["error"] == "conflict"
+    remove = {"key": "difficulty", "action": "remove", "seen": "2"}
+    page = one_line(pages.post(reverse("field-list", args=[slug]), remove))
+    assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    assert [field["key"] for field in stored()] == ["difficulty", "note"]
+    assert pages.post(address, asked | {"confirmed": True}, content_type="application/json").status_code == 200
+    assert [field["type"] for field in stored()] == ["text", "multi"]
