@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.fields import MAX_FIELDS, CustomField, stored_fields
+from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.services.access.permissions import require_administrator
 from annotator.services.custom_fields import fields_of
@@ -24,7 +25,7 @@ def field_list(request: PageRequest) -> HttpResponse:
     """List the fields as they look in the workspace; move or remove one."""
     require_administrator(actor=request.user, project=request.project)
     project = request.project
-    effects, removed = Effects(), ""
+    effects, removed, confirms = Effects(), "", ""
     if request.method == "POST":
         fields = stored_fields(fields_of(project))
         index = next((n for n, field in enumerate(fields) if field["key"] == request.POST.get("key")), None)
@@ -36,13 +37,14 @@ def field_list(request: PageRequest) -> HttpResponse:
         try:
             _change(request, fields, _seen(request))
         except Unconfirmed as unconfirmed:
-            effects, removed = unconfirmed.effects, field["key"]
+            effects, removed, confirms = unconfirmed.effects, field["key"], _digest(fields)
         else:
             return redirect("field-list", slug=project.slug)
     context = {
         "project": project,
         "effects": effects,
         "removed": removed,
+        "confirms": confirms,
         "custom_fields": [(field, _condition(field, fields_of(project))) for field in fields_of(project)],
         "types": dict(TYPES),
         "scopes": dict(SCOPES),
@@ -80,7 +82,7 @@ def field_change(request: PageRequest, field: str) -> HttpResponse:
 
 
 def _edit(request: PageRequest, index: int | None) -> HttpResponse:
-    project, status, refused, effects = request.project, 200, "", Effects()
+    project, status, refused, effects, confirms = request.project, 200, "", Effects(), ""
     current = fields_of(project)
     initial: dict[str, Any] = {"seen": project.fields_version}
     if index is not None:
@@ -99,7 +101,7 @@ def _edit(request: PageRequest, index: int | None) -> HttpResponse:
             try:
                 _change(request, fields, form.cleaned_data["seen"])
             except Unconfirmed as unconfirmed:
-                status, effects = 200, unconfirmed.effects
+                status, effects, confirms = 200, unconfirmed.effects, _digest(fields)
             except Conflict as error:
                 status, refused = 409, error.sentence
             except Invalid as error:
@@ -107,7 +109,14 @@ def _edit(request: PageRequest, index: int | None) -> HttpResponse:
             else:
                 messages.success(request, _("Field saved. It is asked from now on."))
                 return redirect("field-list", slug=project.slug)
-    context = {"project": project, "form": form, "is_new": index is None, "refused": refused, "effects": effects}
+    context = {
+        "project": project,
+        "form": form,
+        "is_new": index is None,
+        "refused": refused,
+        "effects": effects,
+        "confirms": confirms,
+    }
     return render(request, "annotator/field_edit.html", context, status=status)
 
 
@@ -117,8 +126,13 @@ def _change(request: PageRequest, fields: list[dict[str, Any]], seen: int) -> No
         project=request.project,
         fields=fields,
         seen=seen,
-        confirmed="confirmed" in request.POST,
+        confirmed=request.POST.get("confirmed") == _digest(fields),
     )
+
+
+def _digest(fields: list[dict[str, Any]]) -> str:
+    """Return a hash of definitions, because only the change that was shown is confirmed."""
+    return content_hash(canonical(fields))
 
 
 def _show(form: FieldForm, error: Invalid, index: int) -> None:

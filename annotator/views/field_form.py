@@ -81,6 +81,8 @@ class FieldForm(forms.Form):
             for field in before
             if field.choices
         ]
+        if not self.fields["condition"].choices:  # type: ignore[attr-defined]
+            del self.fields["condition"]
 
     def clean_condition(self) -> dict[str, Any] | None:
         """Return the condition as JSON values; None if there is none."""
@@ -102,7 +104,7 @@ class FieldForm(forms.Form):
             made["options"] = [
                 {"value": value.strip(), "title": title.strip() or value.strip()} for value, _sign, title in options
             ]
-        if data["condition"]:
+        if data.get("condition"):
             made["shown_if"] = data["condition"]
         return made
 

@@ -1,5 +1,6 @@
 """The pages and the API on which administrators define custom fields."""
 
+import re
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ CHOICE = {
 def pages(client: Client, team: Team) -> Client:
     client.force_login(team.administrator)
     return client
+
+
+def confirmed(page: str) -> dict[str, str]:
+    """What a page sends that asks for a confirmation."""
+    found = re.search(r'name="confirmed" value="(\w+)"', page)
+    assert found is not None
+    return {"confirmed": found[1]}
 
 
 def stored() -> list[Any]:
@@ -118,7 +126,7 @@ def test_a_new_requirement_says_how_many_verified_dialogues_wait_and_is_saved_wh
     page = one_line(create(pages, team))
     assert "Up to 3 verified dialogues lack an answer." in page
     assert stored() == []
-    create(pages, team, confirmed="1")
+    create(pages, team, **confirmed(page))
     why = {"key": "why", "condition": "difficulty=hard", "seen": "1"}
     assert "Up to 2 verified dialogues" in one_line(create(pages, team, **why))
     # A change that requires nothing more asks nothing.
@@ -141,8 +149,11 @@ def test_a_change_says_how_many_answers_no_longer_fit_and_is_saved_when_confirme
     assert "Medium" not in page.split("These answers no longer fit", 1)[1]
     page = one_line(pages.post(change, sent | {"options": CHOICE["options"], "scope": "dialogue"}))
     assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    # Only what was shown is confirmed.
+    page = one_line(pages.post(change, sent | confirmed(page)))
+    assert "How hard is it? “Very hard”: in up to 2 dialogues" in page
     # An option is also a text.
-    asked = {"version": 2, "definitions": stored()}
+    before, asked = stored(), {"version": 2, "definitions": stored()}
     asked["definitions"][0] |= {"type": "text", "options": []}
     asked["definitions"][1] |= {"type": "multi", "options": [{"value": "a", "title": "A"}]}
     address = reverse("api-field-list", args=[slug])
@@ -157,5 +168,8 @@ def test_a_change_says_how_many_answers_no_longer_fit_and_is_saved_when_confirme
     page = one_line(pages.post(reverse("field-list", args=[slug]), remove))
     assert "How hard is it? (all answers): in up to 3 dialogues" in page
     assert [field["key"] for field in stored()] == ["difficulty", "note"]
+    pages.post(reverse("field-list", args=[slug]), remove | confirmed(page))
+    assert [field["key"] for field in stored()] == ["note"]
+    Project.objects.update(custom_fields=before, fields_version=2)
     assert pages.post(address, asked | {"confirmed": True}, content_type="application/json").status_code == 200
     assert [field["type"] for field in stored()] == ["text", "multi"]
