@@ -113,7 +113,8 @@ def _lacks(field: CustomField) -> Q:
     """Return which dialogues may lack an answer: those whose condition may be met, and that have none where only one
     part can have it.
     """
-    lacking = Q()
+    # Not Q(), which “or” would leave out.
+    lacking = Q(pk__isnull=False)
     if field.scope in (Scope.TASK, Scope.ANSWER):
         lacking &= ~Q(kind="constrained")
     if field.shown_if is not None:
@@ -132,7 +133,8 @@ def _unfit(dialogues: QuerySet[Dialogue], now: Sequence[CustomField], new: Seque
         after = changed.get(before.key)
         if after == before or (after is not None and _takes_all(before, after)):
             continue
-        if after is None or (after.type, after.scope) != (before.type, before.scope) or before.type not in _LISTED:
+        same = after is not None and (after.type, after.scope) == (before.type, before.scope)
+        if after is None or not same or not _asked_as_often(before, after) or before.type not in _LISTED:
             number = dialogues.filter(_has_answer(before)).count()
             lost = [("", number)]
         else:
@@ -144,11 +146,18 @@ def _unfit(dialogues: QuerySet[Dialogue], now: Sequence[CustomField], new: Seque
 
 def _takes_all(before: CustomField, after: CustomField) -> bool:
     """Return whether every answer to the one is an answer to the other, whatever it is."""
-    if before.scope is not after.scope:
+    if before.scope is not after.scope or not _asked_as_often(before, after):
         return False
     if after.type is FieldType.TEXT:
         return before.type in (FieldType.TEXT, FieldType.CHOICE)
     return before.type is after.type is FieldType.SPAN and before.of == after.of
+
+
+def _asked_as_often(before: CustomField, after: CustomField) -> bool:
+    """Return whether the one is asked wherever the other is."""
+    if after.shown_if is None or before.shown_if is None:
+        return after.shown_if is None
+    return before.shown_if.key == after.shown_if.key and {*before.shown_if.values} <= {*after.shown_if.values}
 
 
 def _has_answer(field: CustomField) -> Q:

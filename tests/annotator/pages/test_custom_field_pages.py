@@ -76,9 +76,12 @@ def test_a_field_is_added_shown_changed_moved_and_removed(pages: Client, team: T
 
 
 def test_problems_are_shown_at_their_inputs_and_nothing_is_saved(pages: Client, team: Team) -> None:
-    response = create(pages, team, options="")
-    assert response.status_code == 422
-    assert "Give at least one option." in response.content.decode()
+    for changes, sentence in (
+        ({"options": ""}, "Give at least one option."),
+        ({"key": "How hard"}, "Use small letters, digits and underscores, and begin with a letter."),
+    ):
+        response = create(pages, team, **changes)
+        assert (response.status_code, sentence in response.content.decode()) == (422, True)
     create(pages, team)
     response = create(pages, team, key="other", seen="0")
     assert (response.status_code, "Somebody else changed the fields" in response.content.decode()) == (409, True)
@@ -125,6 +128,7 @@ def test_a_new_requirement_says_how_many_verified_dialogues_wait_and_is_saved_wh
     # Nobody knows whether all tasks are answered.
     page = one_line(create(pages, team))
     assert "Up to 3 verified dialogues lack an answer." in page
+    assert "Up to 3 verified dialogues" in one_line(create(pages, team, scope="dialogue", type="text", options=""))
     assert stored() == []
     create(pages, team, **confirmed(page))
     why = {"key": "why", "condition": "difficulty=hard", "seen": "1"}
@@ -149,6 +153,14 @@ def test_a_change_says_how_many_answers_no_longer_fit_and_is_saved_when_confirme
     assert "Medium" not in page.split("These answers no longer fit", 1)[1]
     page = one_line(pages.post(change, sent | {"options": CHOICE["options"], "scope": "dialogue"}))
     assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    # An answer without a condition may not be asked with one.
+    create(pages, team, **note | {"key": "last", "type": "scale", "low": "1", "high": "2", "seen": "2"})
+    moved = [stored()[2], stored()[0], stored()[1]]
+    moved[1] |= {"shown_if": {"key": "last", "values": ["1"]}}
+    address = reverse("api-field-list", args=[slug])
+    refused = pages.post(address, {"version": 3, "definitions": moved}, content_type="application/json").json()
+    assert [one["dialogues"] for one in refused["details"]["unfit"]] == [3]
+    Project.objects.update(custom_fields=stored()[:2], fields_version=2)
     # Only what was shown is confirmed.
     page = one_line(pages.post(change, sent | confirmed(page)))
     assert "How hard is it? “Very hard”: in up to 2 dialogues" in page
