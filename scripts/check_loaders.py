@@ -2,9 +2,10 @@
 
     python scripts/check_loaders.py [ARCHIVE …]
 
-Without an archive, it creates the demo in a database of its own and takes its releases. Each library is installed into
-an environment of its own, in the cache folder of the user. Every table of every release is read, row by row, and
-compared with the files of the release. It prints a table, and exits with 1 if anything differs.
+Without an archive, it creates the demo in a database of its own and takes its releases, and one with answers to custom
+fields (``answered_release.py``). Each library is installed into an environment of its own, in the cache folder of the
+user. Every table of every release is read, row by row, and compared with the files of the release. It prints a table,
+and exits with 1 if anything differs.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,15 +109,15 @@ def install(loader: Loader) -> Path:
 
 
 def demo_archives(folder: Path) -> list[Path]:
-    """Create the demo and return the archives of its releases. Raises Stop."""
+    """Create the demo and a release with answers; return the archives of all releases. Raises Stop."""
     folder.mkdir()
     environment = {key: value for key, value in os.environ.items() if key not in ("DATABASE_URL", "REDIS_URL")}
     environment |= {"ASSAY_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "annotator.config.settings"}
-    for command in ("migrate", "load_demo"):
-        order = [sys.executable, str(ROOT / "manage.py"), command]
-        run = subprocess.run(order, env=environment, capture_output=True, text=True, check=False)
+    for order in (["manage.py", "migrate"], ["manage.py", "load_demo"], ["scripts/answered_release.py"]):
+        command = [sys.executable, *order]
+        run = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
         if run.returncode:
-            raise Stop(f"manage.py {command} failed:\n{run.stderr.strip()}")
+            raise Stop(f"{' '.join(order)} failed:\n{run.stderr.strip()}")
     return sorted(folder.glob("**/release-*.zip"))
 
 
@@ -186,6 +187,9 @@ def _compare(tables: dict[str, list[list[str]]], release: Path, manifest: dict[s
     for path in sorted([*release.glob("entries.jsonl"), *release.glob("challenges/*.jsonl")]):
         records = [json.loads(line) for line in _lines(path)]
         expected[path.stem] = [[record["id"], _hash(json.dumps(record, sort_keys=True))] for record in records]
+    answers = [row for line in _lines(release / "dialogues.jsonl") for row in _answers(json.loads(line))]
+    if answers:
+        expected["labels"] = [[row["id"], _hash(json.dumps(row, sort_keys=True))] for row in answers]
     if tables.keys() != expected.keys():
         return f"has the tables {sorted(tables)} instead of {sorted(expected)}"
     for config, rows in expected.items():
@@ -195,6 +199,29 @@ def _compare(tables: dict[str, list[list[str]]], release: Path, manifest: dict[s
             if found != due:
                 return f"{config}: row {number} has {found[0]}, with other content or another id than {due[0]}"
     return ""
+
+
+def _answers(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the answers to custom fields of a record, as rows of the table of labels."""
+    document = record["document"]
+    parts = [("", "dialogue", document)]
+    for task in document.get("tasks", ()):
+        place = f"/tasks/{task['id']}"
+        parts.append((place, "task", task))
+        parts += [(f"{place}/steps/{step['id']}", step["type"], step) for step in task["steps"]]
+    for each in document.get("reference_trajectory") or ():
+        parts += [(f"/reference_trajectory/{each['id']}/calls/{call['id']}", "call", call) for call in each["calls"]]
+    for place, scope, part in parts:
+        for field, value in part.get("labels", {}).items():
+            row = {"id": record["id"], "language": record["language"], "place": place, "scope": scope, "field": field}
+            spans = isinstance(value, list) and isinstance(value[0], dict)
+            yield row | {
+                "text": value if isinstance(value, str) else None,
+                "number": value if isinstance(value, int) else None,
+                "values": value if isinstance(value, list) and not spans else None,
+                "spans": value if spans else None,
+                "canary": record["canary"],
+            }
 
 
 def _hash(text: str) -> str:

@@ -4,11 +4,12 @@
 
     python read_release.py LIBRARY FOLDER
 
-Prints ``{"version": …, "tables": {table: [[id, SHA-256 of the document, record or entry], …]}}``.
+Prints ``{"version": …, "tables": {table: [[id, SHA-256 of the document, record, entry or answer], …]}}``.
 """
 
 import hashlib
 import json
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,8 +22,10 @@ Rows = Iterator[dict[str, Any]]
 SPLIT = "verified"
 #: The config of entries with messages; each of its splits is a table.
 CHALLENGES = "challenges"
-#: Columns with JSON texts, of entries.
-JSON_COLUMNS = ("messages", "tools", "reference")
+#: The config of answers to custom fields, and its columns of which only one has a value.
+LABELS, VALUES = "labels", ("text", "number", "values", "spans")
+#: Columns with JSON texts, of entries and answers.
+JSON_COLUMNS = ("messages", "tools", "reference", "spans")
 
 
 class Table(NamedTuple):
@@ -48,16 +51,26 @@ def main() -> None:
 
 
 def _pair(table: Table, row: dict[str, Any]) -> list[str]:
-    """Return the id of a row and the hash of its content: of entries, all columns; else the column with the text."""
+    """Return the id of a row and the hash of its content: all columns of entries and answers; else the text's."""
     row = {name: _decoded(value) for name, value in row.items()}
+    if table.config == LABELS:
+        row |= {name: _present(row[name]) for name in VALUES}
     _require_types(row)
-    text = row["document" if table.config == "default" else "record"] if "reference" not in row else _whole(row)
+    whole = "reference" in row or table.config == LABELS
+    text = _whole(row) if whole else row["document" if table.config == "default" else "record"]
     return [row["id"], hashlib.sha256(text.encode()).hexdigest()]
 
 
 def _whole(row: dict[str, Any]) -> str:
-    values = {name: json.loads(value) if name in JSON_COLUMNS else value for name, value in row.items()}
+    values = {name: json.loads(value) if name in JSON_COLUMNS and value else value for name, value in row.items()}
     return json.dumps(values, sort_keys=True)
+
+
+def _present(value: Any) -> Any:
+    """Return a value as it was written. pandas has NaN for none, and a column of numbers with NaN has floats."""
+    if isinstance(value, float):
+        return None if math.isnan(value) else int(value)
+    return value
 
 
 def _datasets(folder: Path, table: Table) -> Rows:
@@ -123,10 +136,12 @@ def _require_types(row: dict[str, Any]) -> None:
     """Raise TypeError if a column came as another type than it was written."""
     entries = "reference" in row
     for name, value in row.items():
+        if value is None and name in VALUES:
+            continue
         expected: type = str
-        if name in ("tasks", "task", "calls", "switches", "history_messages", "history_answers"):
+        if name in ("tasks", "task", "calls", "switches", "history_messages", "history_answers", "number"):
             expected = int
-        elif name == "challenges" or (name in ("policies", "topologies", "information") and not entries):
+        elif name in ("challenges", "values") or (name in ("policies", "topologies", "information") and not entries):
             expected = list
         if not isinstance(value, expected):
             raise TypeError(f"The column {name} has {type(value).__name__} instead of {expected.__name__}.")

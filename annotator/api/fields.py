@@ -13,7 +13,7 @@ from annotator.core.fields import MAX_FIELDS
 from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
-from annotator.services.custom_fields import set_fields
+from annotator.services.field_changes import change_fields
 
 
 class CustomFieldsSerializer(Input):
@@ -21,6 +21,14 @@ class CustomFieldsSerializer(Input):
 
     version = serializers.IntegerField(min_value=0)
     definitions = serializers.ListField(child=serializers.DictField(), max_length=MAX_FIELDS)
+
+
+class CustomFieldsChangeSerializer(CustomFieldsSerializer):
+    """What is to replace them."""
+
+    confirmed = serializers.BooleanField(
+        default=False, help_text="Save them also if answers no longer fit, or verified dialogues lack one."
+    )
 
 
 def _answer(project: Project) -> Response:
@@ -38,12 +46,16 @@ class CustomFields(APIView):
         return _answer(load_project(actor=actor(request), slug=slug))
 
     @extend_schema(
-        request=CustomFieldsSerializer,
+        request=CustomFieldsChangeSerializer,
         responses={
             200: CustomFieldsSerializer,
             403: OpenApiResponse(ErrorSerializer, "Only administrators change them."),
             404: NOT_FOUND,
-            409: OpenApiResponse(ErrorSerializer, "Somebody else changed them since this version."),
+            409: OpenApiResponse(
+                ErrorSerializer,
+                "Somebody else changed them since this version. Or the error is “unconfirmed”: “details” has what the "
+                "change would do, “waiting” verified dialogues without an answer and the “unfit” answers.",
+            ),
             422: OpenApiResponse(ErrorSerializer, "A definition cannot work; “problems” says which and why."),
         },
         operation_id="custom_fields_set",
@@ -52,6 +64,12 @@ class CustomFields(APIView):
         """Replace all definitions. Labels of dialogues stay as they are."""
         project = load_project(actor=actor(request), slug=slug)
         require_administrator(actor=actor(request), project=project)
-        sent = read_fields(CustomFieldsSerializer, request)
-        changed = set_fields(actor=actor(request), project=project, fields=sent["definitions"], seen=sent["version"])
+        sent = read_fields(CustomFieldsChangeSerializer, request)
+        changed = change_fields(
+            actor=actor(request),
+            project=project,
+            fields=sent["definitions"],
+            seen=sent["version"],
+            confirmed=sent["confirmed"],
+        )
         return _answer(changed)

@@ -185,7 +185,7 @@ class DialogueView:
     def select(self, at: str | None) -> tuple[Any, str]:
         """Mark the step, task or whole dialogue (None) at an anchor as the current part; return it and its anchor.
 
-        The default is the first task.
+        The default is the first task. What is in no task, such as a label of the dialogue, belongs to the whole.
         """
         for task in self.tasks:
             for step in task.steps:
@@ -195,7 +195,7 @@ class DialogueView:
             if at and covers(task.anchor, at):
                 task.is_current = True
                 return task, task.anchor
-        if at == "/" or not self.tasks:
+        if ((at or "").startswith("/") and not (at or "").startswith("/tasks/")) or not self.tasks:
             return None, "/"
         first = self.tasks[0]
         first.is_current = True

@@ -4,15 +4,13 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from annotator.core.fields import CustomField, Scope, read_fields, stored_fields
+from annotator.core.fields import CustomField, read_fields, stored_fields
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps, loads
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Project, User
-from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import start_job
@@ -31,46 +29,16 @@ def _read(stored: bytes) -> tuple[CustomField, ...]:
     return read_fields(loads(stored))
 
 
-def count_waiting(*, actor: User, project: Project, fields: list[Any]) -> int:
-    """Return how many verified dialogues may lack an answer if the project had these fields; 0 if they can't be saved.
+def refresh_fields(project: Project) -> bool:
+    """Read the custom fields again if they have changed since the project was loaded; return whether they have.
 
-    An upper bound, counted from what lists know of a dialogue. Only requirements count that the project does not have
-    now. Raises Denied.
+    Call it under the lock of a dialogue that is checked with them: the job that follows a change waits for this lock.
     """
-    require_administrator(actor=actor, project=project)
-    try:
-        new = read_fields(fields)
-    except SchemaProblem:
-        return 0
-    asked_now = {field.key: field for field in fields_of(project) if field.required}
-    lacking = Q(pk__in=[])
-    for field in new:
-        now = asked_now.get(field.key)
-        if field.required and (now is None or _asked(now) != _asked(field)):
-            lacking |= _lacks(field)
-    verified = Dialogue.objects.filter(project=project, published=True, status=DialogueStatus.VERIFIED)
-    return verified.filter(lacking, archived_at=None).counted().count()
-
-
-def _asked(field: CustomField) -> tuple[Any, ...]:
-    return field.type, field.scope, field.shown_if
-
-
-def _lacks(field: CustomField) -> Q:
-    """Return which dialogues may lack an answer: those whose condition may be met, and that have none where only one
-    part can have it.
-    """
-    lacking = Q()
-    if field.scope in (Scope.TASK, Scope.ANSWER):
-        lacking &= ~Q(kind="constrained")
-    if field.shown_if is not None:
-        met = Q(pk__in=[])
-        for value in field.shown_if.values:
-            met |= Q(labels__contains=f"\n{field.shown_if.key}={value}\n")
-        lacking &= met
-    if field.scope is Scope.DIALOGUE and field.choices:
-        lacking &= ~Q(labels__contains=f"\n{field.key}=")
-    return lacking
+    version = Project.objects.values_list("fields_version", flat=True).get(pk=project.pk)
+    if version == project.fields_version:
+        return False
+    project.refresh_from_db(fields=["custom_fields", "fields_version"])
+    return True
 
 
 def set_fields(*, actor: User | None, project: Project, fields: list[Any], seen: int) -> Project:

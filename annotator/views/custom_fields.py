@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotator.core.fields import MAX_FIELDS, CustomField, stored_fields
+from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.services.access.permissions import require_administrator
-from annotator.services.custom_fields import count_waiting, fields_of, set_fields
+from annotator.services.custom_fields import fields_of
+from annotator.services.field_changes import Effects, Unconfirmed, change_fields
 from annotator.views.field_form import SCOPES, TYPES, FieldForm, initial_of
 from annotator.views.pages import PageRequest, posted, project_page
 
@@ -23,6 +25,7 @@ def field_list(request: PageRequest) -> HttpResponse:
     """List the fields as they look in the workspace; move or remove one."""
     require_administrator(actor=request.user, project=request.project)
     project = request.project
+    effects, removed, confirms = Effects(), "", ""
     if request.method == "POST":
         fields = stored_fields(fields_of(project))
         index = next((n for n, field in enumerate(fields) if field["key"] == request.POST.get("key")), None)
@@ -31,10 +34,17 @@ def field_list(request: PageRequest) -> HttpResponse:
         field = fields.pop(index)
         if request.POST.get("action") != "remove":
             fields.insert(max(index + (-1 if request.POST.get("by") == "-1" else 1), 0), field)
-        set_fields(actor=request.user, project=project, fields=fields, seen=_seen(request))
-        return redirect("field-list", slug=project.slug)
+        try:
+            _change(request, fields, _seen(request))
+        except Unconfirmed as unconfirmed:
+            effects, removed, confirms = unconfirmed.effects, field["key"], _digest(fields)
+        else:
+            return redirect("field-list", slug=project.slug)
     context = {
         "project": project,
+        "effects": effects,
+        "removed": removed,
+        "confirms": confirms,
         "custom_fields": [(field, _condition(field, fields_of(project))) for field in fields_of(project)],
         "types": dict(TYPES),
         "scopes": dict(SCOPES),
@@ -72,7 +82,7 @@ def field_change(request: PageRequest, field: str) -> HttpResponse:
 
 
 def _edit(request: PageRequest, index: int | None) -> HttpResponse:
-    project, status, refused, waiting = request.project, 200, "", 0
+    project, status, refused, effects, confirms = request.project, 200, "", Effects(), ""
     current = fields_of(project)
     initial: dict[str, Any] = {"seen": project.fields_version}
     if index is not None:
@@ -88,29 +98,41 @@ def _edit(request: PageRequest, index: int | None) -> HttpResponse:
             fields[len(fields) if index is None else index : len(fields) if index is None else index + 1] = [
                 form.definition()
             ]
-            if "confirmed" not in request.POST:
-                waiting = count_waiting(actor=request.user, project=project, fields=fields)
-            if waiting:
-                status = 200
-            elif not (refused := _save(request, form, fields, len(current) if index is None else index)):
-                if form.is_valid():
-                    messages.success(request, _("Field saved. It is asked from now on."))
-                    return redirect("field-list", slug=project.slug)
+            try:
+                _change(request, fields, form.cleaned_data["seen"])
+            except Unconfirmed as unconfirmed:
+                status, effects, confirms = 200, unconfirmed.effects, _digest(fields)
+            except Conflict as error:
+                status, refused = 409, error.sentence
+            except Invalid as error:
+                _show(form, error, len(current) if index is None else index)
             else:
-                status = 409
-    context = {"project": project, "form": form, "is_new": index is None, "refused": refused, "waiting": waiting}
+                messages.success(request, _("Field saved. It is asked from now on."))
+                return redirect("field-list", slug=project.slug)
+    context = {
+        "project": project,
+        "form": form,
+        "is_new": index is None,
+        "refused": refused,
+        "effects": effects,
+        "confirms": confirms,
+    }
     return render(request, "annotator/field_edit.html", context, status=status)
 
 
-def _save(request: PageRequest, form: FieldForm, fields: list[dict[str, Any]], index: int) -> str:
-    """Save the fields. Return the sentence of a conflict; show problems in the form, whose field is at ``index``."""
-    try:
-        set_fields(actor=request.user, project=request.project, fields=fields, seen=form.cleaned_data["seen"])
-    except Conflict as error:
-        return error.sentence
-    except Invalid as error:
-        _show(form, error, index)
-    return ""
+def _change(request: PageRequest, fields: list[dict[str, Any]], seen: int) -> None:
+    change_fields(
+        actor=request.user,
+        project=request.project,
+        fields=fields,
+        seen=seen,
+        confirmed=request.POST.get("confirmed") == _digest(fields),
+    )
+
+
+def _digest(fields: list[dict[str, Any]]) -> str:
+    """Return a hash of definitions, because only the change that was shown is confirmed."""
+    return content_hash(canonical(fields))
 
 
 def _show(form: FieldForm, error: Invalid, index: int) -> None:

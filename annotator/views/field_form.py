@@ -1,5 +1,6 @@
 """The form of one custom field."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,9 @@ _OF = {
     "answer": _("Answer of the case"),
     "env_info": _("Environment information"),
 }
+
+
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 class FieldForm(forms.Form):
@@ -81,6 +85,17 @@ class FieldForm(forms.Form):
             for field in before
             if field.choices
         ]
+        if not self.fields["condition"].choices:  # type: ignore[attr-defined]
+            del self.fields["condition"]
+
+    def clean_key(self) -> str:
+        """Return the key. Raises ValidationError with a plainer sentence than its definition has."""
+        key: str = self.cleaned_data["key"]
+        if not _KEY.fullmatch(key):
+            raise forms.ValidationError(
+                _("Use small letters, digits and underscores, and begin with a letter. Up to 40 characters.")
+            )
+        return key
 
     def clean_condition(self) -> dict[str, Any] | None:
         """Return the condition as JSON values; None if there is none."""
@@ -102,7 +117,7 @@ class FieldForm(forms.Form):
             made["options"] = [
                 {"value": value.strip(), "title": title.strip() or value.strip()} for value, _sign, title in options
             ]
-        if data["condition"]:
+        if data.get("condition"):
             made["shown_if"] = data["condition"]
         return made
 

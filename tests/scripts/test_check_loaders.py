@@ -17,8 +17,15 @@ def sha256(text: str) -> str:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
-    """A release of two dialogues, with what the check reads of it."""
+    """A release of two dialogues, of which one has answers to custom fields, with what the check reads of it."""
+    span = {"start": 0, "end": 2, "text": "on"}
+    task = {"id": "t1", "labels": {"words": [span]}, "steps": [{"id": "s0", "type": "answer", "labels": {"main": "x"}}]}
+    documents = [{"labels": {"quality": 4}, "tasks": [task]}, {"tasks": []}]
     files = {
+        "dialogues.jsonl": [
+            {"id": name, "language": "en", "document": document, "canary": "c"}
+            for name, document in zip("ab", documents, strict=True)
+        ],
         "items.jsonl": [{"id": name, "revision_sha256": sha256(name)} for name in "ab"],
         "wild.jsonl": [{"id": name, "text": "one\u2028two"} for name in "ab"],
     }
@@ -44,17 +51,28 @@ def test_every_row_is_compared(archive: Path, tmp_path: Path) -> None:
     entries = [["a#0", sha256('{"id": "a#0", "reference": [{"action": {}}], "task": 0}')]]
     default = [[name, sha256(name)] for name in "ab"]
     wild = [[name, sha256(record)] for name, record in zip("ab", records, strict=True)]
+    rows = [
+        ("", "dialogue", "quality", {"number": 4}),
+        ("/tasks/t1", "task", "words", {"spans": [{"start": 0, "end": 2, "text": "on"}]}),
+        ("/tasks/t1/steps/s0", "answer", "main", {"text": "x"}),
+    ]
+    blank = {"id": "a", "language": "en", "canary": "c", "text": None, "number": None, "values": None, "spans": None}
+    labels = [
+        ["a", sha256(json.dumps(blank | {"place": place, "scope": scope, "field": field} | value, sort_keys=True))]
+        for place, scope, field, value in rows
+    ]
 
     def differs(**tables: list[list[str]]) -> str:
-        return check_loaders._compare(tables, release, manifest, LOADERS[0])
+        whole = {"default": default, "wild": wild, "entries": entries, "labels": labels}
+        return check_loaders._compare(whole | tables, release, manifest, LOADERS[0])
 
-    assert differs(default=default, wild=wild, entries=entries) == ""
-    words = "has the tables ['default', 'entries'] instead of ['default', 'entries', 'wild']"
-    assert differs(default=default, entries=entries) == words
-    assert differs(default=default[:1], wild=wild, entries=entries) == "default: 1 rows instead of 2"
-    changed = [wild[0], ["b", sha256("x")]]
-    assert differs(default=default, wild=changed, entries=entries).startswith("wild: row 2 has b, with other content")
-    assert differs(default=default, wild=wild, entries=default[:1]).startswith("entries: row 1 has a, with other")
+    assert differs() == ""
+    words = "has the tables ['default', 'entries', 'extra', 'labels', 'wild'] instead of"
+    assert differs(extra=[]) == f"{words} ['default', 'entries', 'labels', 'wild']"
+    assert differs(default=default[:1]) == "default: 1 rows instead of 2"
+    assert differs(wild=[wild[0], ["b", sha256("x")]]).startswith("wild: row 2 has b, with other content")
+    assert differs(entries=default[:1]).startswith("entries: row 1 has a, with other")
+    assert differs(labels=[labels[0], labels[2], labels[1]]).startswith("labels: row 2 has a, with other")
 
 
 def test_a_problem_is_shown_and_counted(capsys: pytest.CaptureFixture[str]) -> None:

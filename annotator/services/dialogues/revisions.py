@@ -20,7 +20,7 @@ from annotator.core.schema.exact_json import dumps, load_stored
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
-from annotator.services.custom_fields import fields_of
+from annotator.services.custom_fields import fields_of, refresh_fields
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
 from annotator.services.dialogues.executions import known_executions_of
@@ -211,6 +211,7 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     The caller holds the dialogue's row lock.
     """
     document = revision.document()
+    refresh_fields(dialogue.project)
     findings = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
     dialogue.head = revision
     fields = denormalise(dialogue, document, findings)

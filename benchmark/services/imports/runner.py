@@ -12,6 +12,7 @@ from django.db import IntegrityError
 
 from annotator.core.text import counted_message, gettext_noop, message
 from annotator.errors import DomainError, Invalid
+from annotator.services.custom_fields import CHECK_JOB, refresh_fields
 from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
@@ -225,6 +226,9 @@ class ImportRun:
                         parameters={"import": self.batch.public_id},
                         wake_worker=self.running.job.parameters.get("wake_worker", True),
                     )
+                    if refresh_fields(self.batch.project):
+                        # Its records were checked with the fields from before, when they could not be seen yet.
+                        start_job(actor=self.batch.requester, project=self.batch.project, kind=CHECK_JOB, parameters={})
                     if FORMATS[self.batch.native_format].kinds & FINISHED_LATER:
                         start_import_trials(
                             batch=self.batch, wake_worker=self.running.job.parameters.get("wake_worker", True)

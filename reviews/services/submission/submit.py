@@ -6,6 +6,7 @@ Locks are taken in one order everywhere: membership, dialogue, slot, claim.
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
@@ -20,6 +21,7 @@ from annotator.errors import Conflict, DomainError, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Guideline, Revision, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import OVERSEERS
+from annotator.services.custom_fields import refresh_fields
 from annotator.services.database.compiled import Change, compiled, compiled_update
 from annotator.services.database.statements import insert, update
 from annotator.services.dialogues.drafts import open_draft, replace_draft
@@ -55,6 +57,10 @@ _GONE = gettext_lazy("Your claim expired, and a colleague has claimed this item.
 
 class _TooLate(Conflict):
     """The slot cannot be submitted any more."""
+
+
+class _FieldsChanged(Exception):
+    """The custom fields are no longer those with which the submission was checked."""
 
 
 def submit_review(
@@ -94,22 +100,23 @@ def submit_review(
     claim.slot = slot
     try:
         _require_holder(actor, slot)
-        submission = prepare(
-            actor=actor,
-            slot=slot,
-            project=slot.dialogue.project,
-            protocol=parse(slot.protocol),
-            verdict=verdict,
-            draft=draft,
-            document=document,
-            checklist=checklist or {},
-            notes=notes or {},
-            named_errors=named_errors,
-            reason=reason,
-            rulings=rulings,
-        )
-        with transaction.atomic():
-            return _submit(actor, claim, submission, sent)
+        while True:
+            submission = prepare(
+                actor=actor,
+                slot=slot,
+                project=slot.dialogue.project,
+                protocol=parse(slot.protocol),
+                verdict=verdict,
+                draft=draft,
+                document=document,
+                checklist=checklist or {},
+                notes=notes or {},
+                named_errors=named_errors,
+                reason=reason,
+                rulings=rulings,
+            )
+            with suppress(_FieldsChanged), transaction.atomic():
+                return _submit(actor, claim, submission, sent)
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(
@@ -181,6 +188,8 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     dialogue = slot.dialogue
     roles, now, _limited = lock_eligibility(actor=actor, project=dialogue.project)
     guideline, has_form = lock_and_read_again(actor, slot)
+    if refresh_fields(dialogue.project):
+        raise _FieldsChanged
     if slot.state == SlotState.DONE and slot.holder_id == actor.pk:
         return _already_submitted(Review.objects.get(slot=slot), sent)
     seconds = _end_claim(actor, roles, slot, claim, now)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from annotator.core.comparison import describe
 from annotator.core.constraints import categories
+from annotator.core.fields import Scope
 from annotator.core.forms.fields import MAX_FIELDS, fields
 from annotator.errors import Conflict
 from annotator.models import Draft, Revision
@@ -135,6 +136,7 @@ def workbench_context(
         "stage": work.stage,
         "dialogue": bench.dialogue,
         "draft": bench.draft,
+        "asks_whole": any(field.scope is Scope.DIALOGUE for field in fields_of(work.slot.project)),
         # A draft is created when its page is opened, before anything is saved.
         "saved_at": bench.draft.updated_at if bench.draft.version else None,
         "view": bench.view,

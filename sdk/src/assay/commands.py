@@ -120,7 +120,7 @@ def fields(client: Client, options: Options) -> int:
         sent = _read_object(options.set)
         if not {"version", "definitions"} <= set(sent):
             raise ValueError(f"{options.set} has no “version” or no “definitions”. Change what “assay fields” prints.")
-        found = project.set_fields(sent["definitions"], version=sent["version"])
+        found = project.set_fields(sent["definitions"], version=sent["version"], confirmed=options.confirmed)
     print(json.dumps(found, ensure_ascii=False, indent=1))
     return DONE
 

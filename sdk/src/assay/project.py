@@ -151,9 +151,13 @@ class Project:
         """Return the custom fields: ``version`` and ``definitions``."""
         return self._get("fields/")
 
-    def set_fields(self, definitions: list[Row], *, version: int) -> Row:
-        """Replace the custom fields. Raises Conflict if somebody else has changed them since ``version``."""
-        found: Row = self._http.post(f"{self._path}fields/", {"version": version, "definitions": definitions})
+    def set_fields(self, definitions: list[Row], *, version: int, confirmed: bool = False) -> Row:
+        """Replace the custom fields. Raises Conflict if somebody else has changed them since ``version``.
+
+        Also if answers no longer fit, or verified dialogues lack one, unless ``confirmed``; ``details`` has how many.
+        """
+        body = {"version": version, "definitions": definitions, "confirmed": confirmed}
+        found: Row = self._http.post(f"{self._path}fields/", body)
         return found
 
     def webhooks(self) -> list[Row]:

@@ -55,7 +55,9 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
     "suggest": ("post suggestions: JSON lines with dialogue, place, value, source and perhaps score", (
         argument("file", metavar="FILE"),), commands.suggest),
     "fields": ("print the custom fields, or replace them", (
-        argument("--set", metavar="FILE", help="what this command has printed, with your changes"),), commands.fields),
+        argument("--set", metavar="FILE", help="what this command has printed, with your changes"),
+        flag("--confirmed", "save them also if answers no longer fit, or verified dialogues lack one")),
+        commands.fields),
     "status": ("count the items in each status and stage", (), commands.status),
     "releases": ("list the releases", (), commands.releases),
     "freeze": ("release the verified dialogues and wait for the end", (

@@ -1,5 +1,6 @@
 """The pages and the API on which administrators define custom fields."""
 
+import re
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ CHOICE = {
 def pages(client: Client, team: Team) -> Client:
     client.force_login(team.administrator)
     return client
+
+
+def confirmed(page: str) -> dict[str, str]:
+    """What a page sends that asks for a confirmation."""
+    found = re.search(r'name="confirmed" value="(\w+)"', page)
+    assert found is not None
+    return {"confirmed": found[1]}
 
 
 def stored() -> list[Any]:
@@ -68,9 +76,12 @@ def test_a_field_is_added_shown_changed_moved_and_removed(pages: Client, team: T
 
 
 def test_problems_are_shown_at_their_inputs_and_nothing_is_saved(pages: Client, team: Team) -> None:
-    response = create(pages, team, options="")
-    assert response.status_code == 422
-    assert "Give at least one option." in response.content.decode()
+    for changes, sentence in (
+        ({"options": ""}, "Give at least one option."),
+        ({"key": "How hard"}, "Use small letters, digits and underscores, and begin with a letter."),
+    ):
+        response = create(pages, team, **changes)
+        assert (response.status_code, sentence in response.content.decode()) == (422, True)
     create(pages, team)
     response = create(pages, team, key="other", seen="0")
     assert (response.status_code, "Somebody else changed the fields" in response.content.decode()) == (409, True)
@@ -117,10 +128,60 @@ def test_a_new_requirement_says_how_many_verified_dialogues_wait_and_is_saved_wh
     # Nobody knows whether all tasks are answered.
     page = one_line(create(pages, team))
     assert "Up to 3 verified dialogues lack an answer." in page
+    assert "Up to 3 verified dialogues" in one_line(create(pages, team, scope="dialogue", type="text", options=""))
     assert stored() == []
-    create(pages, team, confirmed="1")
+    create(pages, team, **confirmed(page))
     why = {"key": "why", "condition": "difficulty=hard", "seen": "1"}
     assert "Up to 2 verified dialogues" in one_line(create(pages, team, **why))
     # A change that requires nothing more asks nothing.
     create(pages, team, required="", **why)
     assert [field["key"] for field in stored()] == ["difficulty", "why"]
+
+
+def test_a_change_says_how_many_answers_no_longer_fit_and_is_saved_when_confirmed(pages: Client, team: Team) -> None:
+    create(pages, team, required="", options="easy = Easy\nmedium = Medium\nhard = Very hard\n")
+    note = {"key": "note", "title": "Note", "type": "text", "options": "", "required": "", "seen": "1"}
+    create(pages, team, **note)
+    for labels in ({"difficulty": "hard", "note": "Two\nlines"}, {"difficulty": "hard"}, {"difficulty": "easy"}, {}):
+        make_dialogue(team.project, labelled(labels, make_document()))
+    slug = team.project.slug
+    change = reverse("field-change", args=[slug, "difficulty"])
+    sent = CHOICE | {"required": "", "options": "easy = Easy\nvery_hard = Very hard\n", "seen": "2"}
+    page = one_line(pages.post(change, sent))
+    # Nothing has the option in between.
+    assert "How hard is it? “Very hard”: in up to 2 dialogues" in page
+    assert "Medium" not in page.split("These answers no longer fit", 1)[1]
+    page = one_line(pages.post(change, sent | {"options": CHOICE["options"], "scope": "dialogue"}))
+    assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    # An answer without a condition may not be asked with one.
+    create(pages, team, **note | {"key": "last", "type": "scale", "low": "1", "high": "2", "seen": "2"})
+    moved = [stored()[2], stored()[0], stored()[1]]
+    moved[1] |= {"shown_if": {"key": "last", "values": ["1"]}}
+    address = reverse("api-field-list", args=[slug])
+    refused = pages.post(address, {"version": 3, "definitions": moved}, content_type="application/json").json()
+    assert [one["dialogues"] for one in refused["details"]["unfit"]] == [3]
+    Project.objects.update(custom_fields=stored()[:2], fields_version=2)
+    # Only what was shown is confirmed.
+    page = one_line(pages.post(change, sent | confirmed(page)))
+    assert "How hard is it? “Very hard”: in up to 2 dialogues" in page
+    # An option is also a text.
+    before, asked = stored(), {"version": 2, "definitions": stored()}
+    asked["definitions"][0] |= {"type": "text", "options": []}
+    asked["definitions"][1] |= {"type": "multi", "options": [{"value": "a", "title": "A"}]}
+    address = reverse("api-field-list", args=[slug])
+    refused = pages.post(address, asked, content_type="application/json")
+    assert (refused.status_code, refused.json()["error"]) == (409, "unconfirmed")
+    lost = {"field": "note", "title": "Note", "answer": "", "dialogues": 1}
+    assert refused.json()["details"] == {"waiting": 0, "unfit": [lost]}
+    assert "no longer fit, in up to so many dialogues: Note (1)." in refused.json()["sentence"]
+    # Somebody else's change comes before the question.
+    assert pages.post(address, asked | {"version": 1}, content_type="application/json").json()["error"] == "conflict"
+    remove = {"key": "difficulty", "action": "remove", "seen": "2"}
+    page = one_line(pages.post(reverse("field-list", args=[slug]), remove))
+    assert "How hard is it? (all answers): in up to 3 dialogues" in page
+    assert [field["key"] for field in stored()] == ["difficulty", "note"]
+    pages.post(reverse("field-list", args=[slug]), remove | confirmed(page))
+    assert [field["key"] for field in stored()] == ["note"]
+    Project.objects.update(custom_fields=before, fields_version=2)
+    assert pages.post(address, asked | {"confirmed": True}, content_type="application/json").status_code == 200
+    assert [field["type"] for field in stored()] == ["text", "multi"]

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, ToolsetRevision
+from annotator.services.custom_fields import set_fields
 from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.jobs import jobs
 from annotator.services.jobs.jobs import run
@@ -507,3 +508,18 @@ def test_a_dry_run_by_which_nothing_would_come_in_offers_nothing_for_real(
         assert "Import for real" not in page
         with pytest.raises(Conflict):
             repeat_import(actor=team.administrator, batch=dry)
+
+
+def test_fields_that_change_during_an_import_are_checked_in_its_dialogues(
+    team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    field = {"key": "note", "title": "Note", "type": "text", "scope": "dialogue", "required": True}
+
+    def require() -> None:
+        set_fields(actor=team.administrator, project=team.project, fields=[field], seen=0)
+
+    stop_after(monkeypatch, 1, require)
+    run_import(candidates(3))
+    assert not Finding.objects.filter(check_id="field.missing").exists()
+    jobs.run(Job.objects.get(kind="field_checks").pk)
+    assert Finding.objects.filter(check_id="field.missing").count() == 3
