@@ -56,7 +56,7 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     Return the reasons why revisions were dropped at the end: somebody has started to work on their dialogues.
     """
     late = []
-    reviewed = current_version(batch.project) is not None
+    restart = current_version(batch.project) is not None
     # Locks are taken in the order of the dialogues' keys, as everywhere.
     held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
     joined = _joined_answers(batch, job)
@@ -76,8 +76,10 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
                 with transaction.atomic(), notify_losses_last():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
-                    _require_unchanged(batch, dialogue, revision)
-                    _revise(batch, job, dialogue, revision, reviewed=reviewed)
+                    was_reviewed = _require_unchanged(batch, dialogue, revision)
+                    # If the protocol has lost the stage meanwhile, this refuses, so that the dialogue stays as it is.
+                    stage = batch.reopen_at if was_reviewed else ""
+                    _revise(batch, job, dialogue, revision, restart=restart, stage=stage)
             except Conflict as refusal:
                 late.append(Note(0, "", name, "", "import.conflict", "error", refusal.sentence, rejects=True))
                 Revision.objects.filter(pk=revision.pk).delete()
@@ -154,8 +156,11 @@ def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
         retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
 
 
-def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
-    """Raise Conflict if the dialogue has changed since its record was read."""
+def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> bool:
+    """Return whether the dialogue is reviewed or verified.
+
+    Raises Conflict if it has changed since its record was read.
+    """
     name = dialogue.external_id
     if dialogue.head_id != revision.parent_id:
         raise Conflict(f"{name} has a newer revision than when its record was read. Import again.")
@@ -165,6 +170,7 @@ def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revisio
         raise Conflict(
             f"{name} {what} since its record was read, so it was not changed. Do a dry run and check the list."
         )
+    return bool(worked_on)
 
 
 def _announce_toolsets(batch: ImportBatch, job: Job) -> None:
@@ -180,7 +186,8 @@ def _announce_toolsets(batch: ImportBatch, job: Job) -> None:
         append_event(actor=batch.requester, project=batch.project, kind="toolset.imported", after=after)
 
 
-def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
+def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, restart: bool, stage: str) -> None:
+    """Make the revision of an import the newest one. ``restart``: start a cycle, in this ``stage``."""
     before = {"content_hash": dialogue.content_hash, "status": dialogue.status}
     after = {"content_hash": revision.content_hash, "job": job.public_id}
     old = dialogue.head.toolset_revision if dialogue.head is not None else None
@@ -197,5 +204,6 @@ def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision
         before=before,
         after=after,
     )
-    if reviewed:
-        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=f"Revised by an import ({batch.filename}).")
+    if restart:
+        reason = f"Revised by an import ({batch.filename})."
+        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=reason, stage=stage)
