@@ -99,6 +99,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     if not request.roles & OVERSEERS:
         people = people.filter(pk=request.user.pk)
     oversees = bool(request.roles & OVERSEERS)
+    may_change = Role.ADMINISTRATOR in request.roles and request.project.archived_at is None
     # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
     answers = field_values(request.project)
@@ -124,7 +125,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         # A shared view may have them; others find nothing with them (``shown_dialogues``).
         "filters_for_overseers": not oversees
         and bool(filters.tag or filters.owner not in ("", request.user.public_id)),
-        "change": change_form(request.project, request.GET) if Role.ADMINISTRATOR in request.roles else None,
+        "change": change_form(request.project, request.GET) if may_change else None,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),
             ("stage", _("Stage"), list(stages.items()), filters.stage),

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from annotator.errors import Invalid
 from annotator.models import SavedView
+from annotator.services.archiving import archive_project
 from annotator.services.dialogues.tags import change_tags
 from annotator.services.saved_views import save_view
 from reviews.services.assignments.plans import make_plan
@@ -138,6 +139,16 @@ def test_a_view_with_too_many_columns_is_refused_and_the_list_names_those_left_o
     with pytest.raises(Invalid):
         save_view(actor=team.administrator, project=team.project, name="Wide", query=query)
     save_view(actor=team.administrator, project=team.project, name="Wide", query=query.partition("&column=k8")[0])
+
+
+def test_the_list_of_an_archived_project_offers_no_changes(team: Team, client: Client) -> None:
+    make_dialogue(team.project)
+    client.force_login(team.administrator)
+    path = reverse("dialogue-list", args=[team.project.slug])
+    assert 'name="dialogue"' in client.get(path).content.decode()
+    archive_project(actor=team.administrator, project=team.project)
+    text = client.get(path).content.decode()
+    assert ('name="dialogue"' in text, 'id="change"' in text, "data-nav-item" in text) == (False, False, True)
 
 
 @pytest.mark.browser
