@@ -134,7 +134,7 @@ def test_a_view_with_too_many_columns_is_refused_and_the_list_names_those_left_o
     response = client.post(reverse("saved-view-list", args=[team.project.slug]), {"name": "Wide", "query": query})
     assert (response.status_code, SavedView.objects.count()) == (422, 0)
     text = one_line(response)
-    assert "at most 8 columns with metadata. This one has 10. Choose fewer." in text
+    assert "at most 8 columns with metadata, and this one has 10. Choose fewer." in text
     assert 'aria-invalid="true"' in text
     with pytest.raises(Invalid):
         save_view(actor=team.administrator, project=team.project, name="Wide", query=query)
