@@ -7,6 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from playwright.sync_api import expect
 
 from annotator.errors import Invalid
 from annotator.models import Dialogue
@@ -138,3 +139,20 @@ def test_a_protocol_that_changes_before_the_end_leaves_what_would_be_reopened_as
     assert (verified.status, current(verified), Cycle.objects.filter(dialogue=verified).count()) == (
         "verified", before, 1,
     )  # fmt: skip
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_the_stages_are_shown_only_while_known_dialogues_are_revised(
+    team: Team, open_page: Any, check_accessibility: Any
+) -> None:
+    page = open_page(team.administrator)
+    page.goto(reverse("import-list", args=[team.project.slug]))
+    stages = page.get_by_label("Reopen at")
+    expect(stages).to_be_hidden()
+    page.get_by_label("Revise known dialogues").check()
+    expect(stages).to_be_visible()
+    expect(stages.locator("option")).to_have_text(
+        ["Self-check, single round", "Self-check, multi round", "Cross-check"]
+    )
+    check_accessibility(page)
