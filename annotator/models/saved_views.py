@@ -10,6 +10,8 @@ from annotator.models.people import Project, User
 #: The most characters of a name, and of a query string.
 MAX_NAME = 80
 MAX_QUERY = 2000
+#: The most columns of metadata in the list.
+MAX_COLUMNS = 8
 
 
 class SavedViewQuerySet(models.QuerySet["SavedView"]):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Project, Role, SavedView, User
-from annotator.models.saved_views import MAX_NAME, MAX_QUERY
+from annotator.models.saved_views import MAX_COLUMNS, MAX_NAME, MAX_QUERY
 from annotator.services.access.permissions import require_administrator, require_role
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.services.dialogues.listing import NAMES, Filters
@@ -47,6 +47,12 @@ def save_view(*, actor: User, project: Project, name: str, query: str, shared: b
     _require_rights(actor, project, shared)
     if len(query) > MAX_QUERY:
         raise Invalid(_("These filters are too long to be saved. Choose fewer."), field="name")
+    columns = len(set(QueryDict(query).getlist("column")))
+    if columns > MAX_COLUMNS:
+        sentence = _(
+            "A view can have at most %(most)d columns with metadata, and this one has %(count)d. Choose fewer."
+        )
+        raise Invalid(sentence % {"most": MAX_COLUMNS, "count": columns}, field="name")
     view = SavedView(project=project, person=actor, shared=shared, name=_checked(name), query=query)
     with transaction.atomic():
         # The lock makes counting and writing one step.

@@ -38,6 +38,15 @@ class _ImportOptionsSerializer(Input):
             "With revise: also change reviewed and verified dialogues, if a dry run of this file has listed them."
         ),
     )
+    reopen_at = StrictCharField(
+        required=False,
+        allow_blank=True,
+        max_length=40,
+        help_text=(
+            "With revise: the key of the stage in which the review of reviewed and verified dialogues starts again. "
+            "Without it, the first stage."
+        ),
+    )
     at_conflicts = serializers.ChoiceField(
         choices=AtConflicts.choices,
         required=False,
@@ -153,7 +162,7 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
-            "at_conflicts", "suggest_dependencies", "preview", "found", "created_at", "job",
+            "reopen_at", "at_conflicts", "suggest_dependencies", "preview", "found", "created_at", "job",
             "read", "created", "revised", "unchanged", "rejected", "with_errors", "suggestions",
         ]  # fmt: skip
 

@@ -73,6 +73,7 @@ class ImportList(APIView):
             dry_run=sent["dry_run"],
             revise=sent["revise"],
             reopen=sent["reopen"],
+            reopen_at=sent.get("reopen_at", ""),
             at_conflicts=sent.get("at_conflicts", ""),
             suggest_dependencies=sent["suggest_dependencies"],
             preview=sent["preview"],
@@ -112,6 +113,7 @@ class ImportConfirm(APIView):
             native_format=sent["format"],
             mapping=sent.get("mapping", {}),
             at_conflicts=sent.get("at_conflicts", ""),
+            reopen_at=sent.get("reopen_at", ""),
             **{
                 name: sent[name]
                 for name in ("dry_run", "revise", "reopen", "suggest_dependencies", "remember", "preview")

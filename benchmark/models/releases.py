@@ -39,6 +39,8 @@ class ImportBatch(models.Model):
     revise = models.BooleanField(default=False)
     #: Whether dialogues that people have worked on are revised as well, if a dry run of the same file listed them.
     reopen = models.BooleanField(default=False)
+    #: The key of the stage in which the review of these starts again; blank: the first one.
+    reopen_at = models.CharField(max_length=40, blank=True)
     #: Whose value a merge takes where people and the record changed the same place; blank: the dialogue stays as it is.
     at_conflicts = models.CharField(max_length=6, blank=True, choices=AtConflicts.choices)
     #: Whether the dependencies of the records become suggestions, for people to accept or refuse.

@@ -1,6 +1,6 @@
 """Forms of imports, releases and predictions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -76,6 +76,13 @@ class ImportForm(forms.Form):
             "change, and their review starts again."
         ),
     )
+    #: A text, so that the service says which stages there are.
+    reopen_at = forms.CharField(
+        required=False,
+        widget=forms.Select,
+        label=_("Reopen at"),
+        help_text=_("The stage in which the review of reviewed and verified dialogues starts again."),
+    )
     at_conflicts = forms.ChoiceField(
         required=False,
         label=_("If people and the record changed the same place"),
@@ -88,6 +95,20 @@ class ImportForm(forms.Form):
             "If a program made them: the tool graphs start without dependencies, and people accept or refuse each one."
         ),
     )
+
+    def __init__(self, *args: Any, stages: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        """``stages``: key and title of those in which a review can start; no choice between fewer than two is shown."""
+        super().__init__(*args, **kwargs)
+        if len(stages) < 2:
+            del self.fields["reopen_at"]
+        else:
+            (_key, first), *others = stages
+            self.fields["reopen_at"].widget.choices = [("", first), *others]
+
+    def clean(self) -> dict[str, Any]:
+        # The page shows the stages only while “revise” is chosen.
+        chosen = {"reopen_at": ""} | self.cleaned_data
+        return chosen if chosen.get("revise") else chosen | {"reopen_at": ""}
 
 
 #: Role → label and hint of its field.

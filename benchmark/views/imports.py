@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRefresh
 
 from annotator.errors import Conflict, DomainError
-from annotator.models import JobState
+from annotator.models import JobState, Project
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
@@ -28,6 +28,7 @@ from benchmark.services.imports.report import OUTCOMES, ROWS, read_report
 from benchmark.views.forms import FORMAT_TITLES, ImportForm, PreviewForm
 from benchmark.views.import_words import OUTCOME_WORDS, preview_words
 from benchmark.views.paging import page_of, watches
+from reviews.services.protocols.versions import current_protocol, stage_titles
 
 PAGE = 50
 #: Dialogues that people have worked on, listed above the checkbox that reopens them.
@@ -42,7 +43,7 @@ def import_list(request: PageRequest) -> HttpResponse:
     """Show the project's imports and the form for the next one."""
     project = request.project
     require_administrator(actor=request.user, project=project)
-    form = ImportForm(request.POST or None, request.FILES or None)
+    form = ImportForm(request.POST or None, request.FILES or None, stages=_stages(project))
     if request.method == "POST" and form.is_valid():
         upload = form.cleaned_data["file"]
         try:
@@ -56,11 +57,13 @@ def import_list(request: PageRequest) -> HttpResponse:
                 dry_run=form.cleaned_data["dry_run"],
                 revise=form.cleaned_data["revise"],
                 reopen=form.cleaned_data["reopen"],
+                reopen_at=form.cleaned_data["reopen_at"],
                 at_conflicts=form.cleaned_data["at_conflicts"],
                 suggest_dependencies=form.cleaned_data["suggest_dependencies"],
             )
         except DomainError as refusal:
-            form.add_error("file", refusal.sentence)
+            field = refusal.details.get("field")
+            form.add_error(field if field in form.fields else "file", refusal.sentence)
         else:
             return _to(batch)
     rows = requests.list_imports(actor=request.user, project=project)
@@ -115,10 +118,12 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
         if request.method == "POST":
             raise Conflict(_("The preview hasn’t ended. Wait for it, or upload the file again."))
         return render(request, "benchmark/import_preview.html", context)
-    chosen = ("dry_run", "revise", "reopen", "at_conflicts", "suggest_dependencies")
+    chosen = ("dry_run", "revise", "reopen", "reopen_at", "at_conflicts", "suggest_dependencies")
     options = {name: getattr(batch, name) for name in chosen}
     initial = {"native_format": found["format"], "remember": True, **options}
-    form = PreviewForm(request.POST if request.method == "POST" else None, found=found, initial=initial)
+    form = PreviewForm(
+        request.POST if request.method == "POST" else None, found=found, initial=initial, stages=_stages(project)
+    )
     if request.method == "POST" and form.is_valid():
         try:
             started = confirm_preview(
@@ -132,7 +137,8 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
                 **{name: form.cleaned_data[name] for name in options},
             )
         except DomainError as refusal:
-            form.add_error(None, refusal.sentence)
+            field = refusal.details.get("field")
+            form.add_error(field if field in form.fields else None, refusal.sentence)
         else:
             return _to(started)
     shown = one_of(request.GET, "record", [str(n + 1) for n in range(len(found["dialogues"]))]) or "1"
@@ -215,6 +221,12 @@ def import_report(request: PageRequest, public_id: str) -> HttpResponseBase:
     )
 
 
+def _stages(project: Project) -> list[tuple[str, str]]:
+    """Return key and title of the stages in which a review can start."""
+    protocol = current_protocol(project)
+    return [(stage.key, stage.title) for stage in protocol.entry_stages] if protocol else []
+
+
 def _to(batch: ImportBatch) -> HttpResponse:
     """Go to the page of an import or a preview."""
     name = "import-preview" if batch.preview else "import-detail"
@@ -227,6 +239,7 @@ def _state(project: Any, batch: ImportBatch) -> dict[str, Any]:
         "batch": batch,
         "job": batch.job,
         "may_repeat": requests.may_repeat(batch),
+        "reopen_at": stage_titles(project).get(batch.reopen_at, batch.reopen_at),
         "worked_on": requests.worked_on(batch)[:NAMED],
         "worked_on_count": requests.worked_on(batch).count(),
         "figures": [

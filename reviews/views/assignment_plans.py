@@ -3,18 +3,24 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, User
-from annotator.views.pages import PageRequest, project_page
+from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
+from annotator.services.dialogues import listing
+from annotator.services.dialogues.sorting import sort_of
+from annotator.services.saved_views import SAVED, clean_query
+from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import ON_DIALOGUES, AssignmentPlan, PlanAction, Priority, Slot
 from reviews.services.assignments import plans
+from reviews.services.assignments.lists import FILTERS, Filters
 from reviews.services.assignments.undo import UNDO_DAYS, forecast_undo, why_not_undone
 from reviews.services.protocols.versions import stage_titles
 
@@ -24,16 +30,19 @@ _LOOKED_UP, _SHOWN = 300, 8
 
 @project_page
 @require_http_methods(["GET", "POST"])
+@takes("back")
 def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
-    """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview."""
+    """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview.
+
+    ``back``: the query string of the list that the person comes from.
+    """
     project = request.project
     plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
     changed: list[str] = []
     refused = ""
     if request.method == "POST":
         if "again" in request.POST:
-            plan = _again(request, plan)
-            return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+            return to_plan(_again(request, plan), back=request.GET.get("back", ""))
         try:
             plan = plans.confirm_plan(actor=request.user, project=project, public_id=public_id)
         except Conflict as error:
@@ -42,7 +51,7 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
             if plan.job is None:
                 sentence = ngettext("%(count)s item changed.", "%(count)s items changed.", len(plan.items))
                 messages.success(request, sentence % {"count": len(plan.items)})
-            return redirect("assignment-plan-detail", slug=project.slug, public_id=public_id)
+            return to_plan(plan, back=request.GET.get("back", ""))
     context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
     return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
 
@@ -52,7 +61,36 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
 def assignment_plan_undo(request: PageRequest, public_id: str) -> HttpResponse:
     """Preview the undo of a change."""
     plan = plans.make_undo(actor=request.user, project=request.project, public_id=public_id)
-    return redirect("assignment-plan-detail", slug=request.project.slug, public_id=plan.public_id)
+    return to_plan(plan, back=request.GET.get("back", ""))
+
+
+def to_plan(plan: AssignmentPlan, *, back: str) -> HttpResponse:
+    """Go to the page of a change. ``back``: the query string of the list, to which the page leads back."""
+    address = reverse("assignment-plan-detail", args=[plan.project.slug, plan.public_id])
+    return redirect(f"{address}?{urlencode({'back': back})}" if back else address)
+
+
+def _list_address(request: PageRequest, plan: AssignmentPlan) -> str:
+    """Return the address of the list that the person comes from, as filtered then. Raises UnknownFilter.
+
+    Only the query string is taken from the request, so that the address is always that of the list.
+    """
+    project, query = request.project, QueryDict(request.GET.get("back", ""))
+    titles = stage_titles(project)
+    try:
+        if plan.action in ON_DIALOGUES:
+            address, known = reverse("dialogue-list", args=[project.slug]), SAVED
+            refuse_unknown_names(query, known)
+            listing.Filters.of(query, project=project, stages=lambda: titles)
+            sort_of(query)
+        else:
+            address, known = reverse("assignment-list", args=[project.slug]), FILTERS
+            refuse_unknown_names(query, known)
+            Filters.of(query, project=project, stages=titles)
+    except UnknownFilter as error:
+        raise UnknownFilter(error.sentence, ["back"]) from None
+    kept = clean_query(query, known)
+    return f"{address}?{kept}" if kept else address
 
 
 def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
@@ -89,7 +127,6 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
     for name, why in plan.refused:
         reasons.setdefault(why, []).append(name)
     action = PlanAction(plan.action).label
-    back = "dialogue-list" if plan.action in ON_DIALOGUES else "assignment-list"
     undo = plan.undos.filter(confirmed_at__isnull=False).select_related("confirmed_by").first()
     return {
         "plan": plan,
@@ -110,7 +147,8 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
         "undone_by": undo,
         "may_undo": not why_not_undone(plan),
         "undo_days": UNDO_DAYS,
-        "back": reverse(back, args=[request.project.slug]),
+        "back": _list_address(request, plan),
+        "query": f"?{urlencode({'back': kept})}" if (kept := request.GET.get("back")) else "",
     }
 
 

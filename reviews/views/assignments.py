@@ -21,6 +21,7 @@ from reviews.services.assignments.lists import FILTERS, STATES, Filters
 from reviews.services.assignments.undo import UNDO_DAYS
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue import pauses
+from reviews.views.assignment_plans import to_plan
 
 
 @project_page
@@ -93,6 +94,10 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
             "all": "all" in chosen,
         },
         "people": people,
+        "assignees": [
+            (one.person.public_id, _("%(name)s (paused)") % {"name": one.person} if one.pause else str(one.person))
+            for one in people
+        ],
         "stages": stages,
         "pause": lists.project_pause(project),
         "rules": _rule_fields(request, rules, wrong),
@@ -146,14 +151,14 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
     project = request.project
     require_administrator(actor=request.user, project=project)
     posted = request.POST
-    if posted.get("all"):
-        filters = Filters.of(posted, project=project, stages=stage_titles(project))
-        slots = lists.matching(project=project, filters=filters, limit=plans.MAX_SLOTS)
-    else:
-        ticked = posted.getlist("slot")[: plans.MAX_SLOTS + 1]
-        slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))
+    filters = Filters.of(posted, project=project, stages=stage_titles(project))
     priority = posted.get("to_priority", "")
     try:
+        if posted.get("all"):
+            slots = lists.matching(project=project, filters=filters, limit=plans.MAX_SLOTS)
+        else:
+            ticked = posted.getlist("slot")[: plans.MAX_SLOTS + 1]
+            slots = list(Slot.objects.filter(project=project, public_id__in=ticked).values_list("pk", flat=True))
         plan = plans.make_plan(
             actor=request.user,
             project=project,
@@ -165,7 +170,7 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
         )
     except Invalid as error:
         return _overview(request, {}, refused=error.sentence)
-    return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+    return to_plan(plan, back=urlencode(filters.query))
 
 
 @project_page

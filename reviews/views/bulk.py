@@ -2,7 +2,6 @@
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from annotator.errors import Invalid
@@ -10,9 +9,11 @@ from annotator.models import Dialogue
 from annotator.services.access.permissions import load_dialogue, require_administrator
 from annotator.services.dialogues.listing import Filters, matching_dialogues
 from annotator.services.dialogues.tags import change_tags
+from annotator.services.saved_views import SAVED, clean_query
 from annotator.views.pages import PageRequest, project_page
 from reviews.services.assignments import plans
 from reviews.services.protocols.versions import stage_titles
+from reviews.views.assignment_plans import to_plan
 from reviews.views.change_form import change_form
 from reviews.views.dialogues import render_dialogue
 
@@ -53,13 +54,13 @@ def dialogue_plan(request: PageRequest) -> HttpResponse:
         )
     except Invalid as error:
         context = {
-            "change": change_form(project, filters, posted),
+            "change": change_form(project, posted, posted),
             "refused": error.sentence,
             "selected": ticked,
-            "query": urlencode(filters.active),
+            "query": clean_query(posted, SAVED),
         }
         return render(request, "reviews/dialogues/change_refused.html", context, status=422)
-    return redirect("assignment-plan-detail", slug=project.slug, public_id=plan.public_id)
+    return to_plan(plan, back=clean_query(posted, SAVED))
 
 
 @project_page

@@ -1,24 +1,29 @@
 """The form below the list of dialogues that changes the selected ones."""
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 from django.http import QueryDict
 
 from annotator.models import Project, User
-from annotator.services.dialogues.listing import Filters
+from annotator.services.saved_views import SAVED, clean_query
 from reviews.models import PlanAction, Priority
 from reviews.services.assignments import plans
 from reviews.services.protocols.versions import current_protocol
 
 
-def change_form(project: Project, filters: Filters, chosen: QueryDict | None = None) -> dict[str, Any]:
-    """Return what the form below the list needs. ``chosen``: what was posted, if it was refused."""
+def change_form(project: Project, query: QueryDict, chosen: QueryDict | None = None) -> dict[str, Any]:
+    """Return what the form below the list needs.
+
+    ``query``: the filters, order and columns of the list, which the form keeps; ``chosen``: what was posted, if it was
+    refused.
+    """
     posted = QueryDict() if chosen is None else chosen
     protocol = current_protocol(project)
     people = User.objects.filter(memberships__in=project.memberships.active()).distinct()
     action = posted.get("action", PlanAction.values[0])
     return {
-        "filters": filters.active,
+        "kept": parse_qsl(clean_query(query, SAVED)),
         "actions": [(value, label, value == action) for value, label in PlanAction.choices],
         "people": [(one.public_id, str(one)) for one in people.order_by("display_name", "pk")],
         "priorities": Priority.choices,

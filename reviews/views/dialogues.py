@@ -18,6 +18,7 @@ from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
+from annotator.models.saved_views import MAX_COLUMNS
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
@@ -53,7 +54,6 @@ from reviews.services.submission.waivers import live_waivers
 from reviews.views.change_form import change_form
 from reviews.views.comment_context import comment_context
 from reviews.views.list_parts import (
-    MAX_COLUMNS,
     address_of,
     column_values,
     columns_of,
@@ -83,7 +83,8 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     """List the dialogues, with filters, text search, orders and pages by key; ``?count=1`` counts them."""
     stages = stage_titles(request.project)
     filters = Filters.of(request.GET, project=request.project, stages=lambda: stages)
-    sort, columns = sort_of(request.GET), columns_of(request.GET)
+    sort, chosen = sort_of(request.GET), columns_of(request.GET)
+    columns = chosen[:MAX_COLUMNS]
     counted = one_of(request.GET, "count", ["1"])
     page = list_dialogues(
         actor=request.user,
@@ -97,6 +98,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     if not request.roles & OVERSEERS:
         people = people.filter(pk=request.user.pk)
     oversees = bool(request.roles & OVERSEERS)
+    may_change = Role.ADMINISTRATOR in request.roles and request.project.archived_at is None
     # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
     answers = field_values(request.project)
@@ -122,7 +124,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         # A shared view may have them; others find nothing with them (``shown_dialogues``).
         "filters_for_overseers": not oversees
         and bool(filters.tag or filters.owner not in ("", request.user.public_id)),
-        "change": change_form(request.project, filters) if Role.ADMINISTRATOR in request.roles else None,
+        "change": change_form(request.project, request.GET) if may_change else None,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),
             ("stage", _("Stage"), list(stages.items()), filters.stage),
@@ -135,16 +137,17 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "sorts": headings(request.path, request.GET, sort),
         "sort_choices": sort_choices(),
         "columns": columns,
+        "columns_left_out": chosen[MAX_COLUMNS:],
         "most_columns": MAX_COLUMNS,
-        "known_columns": [(key, key in columns) for key in dict.fromkeys([*columns, *known])],
+        "known_columns": [(key, key in chosen) for key in dict.fromkeys([*chosen, *known])],
         "total": count_dialogues(actor=request.user, project=request.project, filters=filters) if counted else None,
         "count_url": address_of(request.path, request.GET, count="1"),
         "most_counted": MAX_COUNTED,
-        "views": [] if request.htmx else list_views(actor=request.user, project=request.project),
+        "views": list_views(actor=request.user, project=request.project),
         "own_query": own_query,
         "exports": [(name, f"{'&' if own_query else ''}format={value}") for value, name in _EXPORTS],
     }
-    template = "reviews/dialogues/list.html#results" if request.htmx else "reviews/dialogues/list.html"
+    template = "reviews/dialogues/list.html#update" if request.htmx else "reviews/dialogues/list.html"
     return render(request, template, context)
 
 

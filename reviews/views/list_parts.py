@@ -11,8 +11,6 @@ from annotator.models import Dialogue
 from annotator.services.dialogues.metadata import metadata_of
 from annotator.services.dialogues.sorting import SORTS
 
-#: Columns of metadata that a person can choose.
-MAX_COLUMNS = 8
 #: Orders in which the largest value is more interesting, so that comes first.
 _DOWN_FIRST = frozenset({"changed", "tasks", "calls", "errors", "warnings"})
 
@@ -64,9 +62,8 @@ def sort_choices() -> list[tuple[str, str]]:
 
 
 def columns_of(query: QueryDict) -> list[str]:
-    """Return the keys of metadata chosen as columns, at most MAX_COLUMNS."""
-    chosen = [key for key in query.getlist("column") if 0 < len(key) <= MAX_KEY and "\x00" not in key]
-    return list(dict.fromkeys(chosen))[:MAX_COLUMNS]
+    """Return the keys of metadata chosen as columns, each once; the list shows the first MAX_COLUMNS."""
+    return list(dict.fromkeys(key for key in query.getlist("column") if 0 < len(key) <= MAX_KEY and "\x00" not in key))
 
 
 def column_values(rows: list[Dialogue], columns: list[str]) -> Mapping[int, list[list[tuple[str, str]]]]:

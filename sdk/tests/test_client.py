@@ -57,11 +57,12 @@ def test_an_upload_is_sent_whole_again_and_errors_keep_the_sentence(pauses: list
     path.write_text("{}\n")
 
     def handler(request: httpx.Request) -> httpx.Response:
-        bodies.append(b"{}\n" in request.read())
+        body = request.read()
+        bodies.append(b"{}\n" in body and b'name="reopen_at"\r\n\r\ncross_check' in body)
         return httpx.Response(503, headers={"Retry-After": "7"}) if len(bodies) == 1 else refusal(409)
 
     with pytest.raises(assay.Conflict, match=r"^It is too late\.$") as caught:
-        project(handler).import_file(path)
+        project(handler).import_file(path, revise=True, reopen_at="cross_check")
     assert (pauses, bodies) == ([7.0], [True, True])
     assert (caught.value.status, caught.value.code, caught.value.details) == (409, "conflict", {"a": 1})
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
 from annotator.core.tags import tag_of
+from annotator.errors import Invalid
 from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
@@ -210,6 +211,12 @@ def count_dialogues(*, actor: User, project: Project, filters: Filters) -> Total
 
 
 def matching_dialogues(*, actor: User, project: Project, filters: Filters, limit: int) -> list[int]:
-    """Return the keys of all dialogues that the list would show, at most ``limit`` of them and one more."""
+    """Return the keys of all dialogues that the list would show, at most ``limit`` of them and one more.
+
+    Raises Invalid if there are none.
+    """
     rows = shown_dialogues(actor=actor, project=project, filters=filters)
-    return list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])
+    keys = list(rows.order_by("pk").values_list("pk", flat=True)[: limit + 1])
+    if not keys:
+        raise Invalid(gettext("No item matches the filters any more. Choose other filters in the list."))
+    return keys

@@ -1,5 +1,6 @@
 """One attempt to deliver a message: a POST with limits on time and size, and every failure as a sentence."""
 
+import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _PATIENT = frozenset((429, 503))
 LONGEST_WAIT = 86_400.0
 #: The receiver wants no more messages.
 GONE = 410
+_NUMBER = re.compile(r"\[Errno -?\d+\] ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ def _explained(failure: Exception) -> Message:
         return message("The receiver didn’t answer within %(seconds)s seconds.", seconds=int(WHOLE))
     if isinstance(failure, ResponseTooLarge):
         return message("The receiver’s answer has headers that are too large.")
-    words = " ".join(str(failure).split())[:200] or type(failure).__name__
+    # Of an error of the operating system, its number says nothing that its words do not say.
+    words = " ".join(_NUMBER.sub("", str(failure)).split())[:200] or type(failure).__name__
     return message("The receiver can’t be reached: %(reason)s", reason=words)
 
 

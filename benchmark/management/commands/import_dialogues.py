@@ -68,6 +68,12 @@ class Command(PipelineCommand):
             ),
         )
         parser.add_argument(
+            "--reopen-at",
+            metavar="STAGE",
+            default="",
+            help="with --revise: the key of the stage in which their review starts again; default: the first stage",
+        )
+        parser.add_argument(
             "--at-conflicts",
             choices=AtConflicts.values,
             default="",
@@ -171,7 +177,7 @@ class Command(PipelineCommand):
     def _batch(self, project: Project, file: Path, options: dict[str, Any]) -> ImportBatch:
         """Return the import to run: an unfinished one of the same file, or a new one."""
         mapping = read_pairs(options["pairs"], options["format"])
-        names = ("dry_run", "revise", "reopen", "at_conflicts", "suggest_dependencies")
+        names = ("dry_run", "revise", "reopen", "reopen_at", "at_conflicts", "suggest_dependencies")
         chosen = {name: options[name] for name in names}
         if not options["dry_run"]:
             unfinished = unfinished_import(

@@ -12,6 +12,7 @@ from benchmark.services.imports.first_seen import FirstSeen
 from benchmark.services.imports.merging import Merger
 from benchmark.services.imports.outcome import Known, Outcome
 from benchmark.services.imports.preparing import PreparedDialogue, PreparedRecord
+from benchmark.services.imports.reopening import reopening_titles
 from benchmark.services.imports.report import (
     CONFLICT,
     KEPT,
@@ -24,7 +25,7 @@ from benchmark.services.imports.report import (
     WORKED_ON,
     Note,
 )
-from benchmark.services.imports.worked_on import WorkedOn, named_before, work_done_on
+from benchmark.services.imports.worked_on import SETTLED, WorkedOn, named_before, work_done_on
 from benchmark.services.releases.items import released_as
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Review
 from reviews.services.cycles.start import claimed_message, reviewed_message
@@ -38,6 +39,7 @@ class Sorter:
         self._batch = batch
         self._job = job
         self._merger = Merger(batch, tools_of)
+        self._stages = reopening_titles(batch)
         self._seen = FirstSeen() if batch.dry_run else None
         #: Of the current chunk: dialogues (by key) that the requester reviews blind, and the suggestions there are.
         self._blind: set[int] = set()
@@ -254,7 +256,8 @@ class Sorter:
         named = named_before(self._batch, free.values()) if self._batch.reopen and free else frozenset()
         for pk, what in (work_done_on(free) if free else {}).items():
             name, one = asked[pk]
-            one.worked_on = WorkedOn(name, what, self._batch, named=name in named)
+            stage = self._stages[what in SETTLED]
+            one.worked_on = WorkedOn(name, what, self._batch, named=name in named, stage=stage)
 
     def _refusal(self, found: Known, dialogue: PreparedDialogue) -> str:
         named = f"The project already has a dialogue “{dialogue.external_id}”"

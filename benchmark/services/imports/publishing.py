@@ -19,7 +19,7 @@ from benchmark.services.imports.report import Note
 from benchmark.services.imports.worked_on import named_before, settled_work_on
 from reviews.models import GoldItem
 from reviews.services.cycles.start import publish_batch, supersede_cycle
-from reviews.services.gold.settings import retire_with
+from reviews.services.gold.settings import retire_with, variants_there
 from reviews.services.protocols.versions import current_version
 from reviews.services.queue.notifications import notify_losses_last
 
@@ -56,17 +56,19 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     Return the reasons why revisions were dropped at the end: somebody has started to work on their dialogues.
     """
     late = []
-    reviewed = current_version(batch.project) is not None
+    restart = current_version(batch.project) is not None
     # Locks are taken in the order of the dialogues' keys, as everywhere.
     held = Revision.objects.filter(batch=job, sealed=True).order_by("dialogue_id")
-    suggested, done = suggested_dialogues(batch=job), 0
+    joined = _joined_answers(batch, job)
+    # Dialogues that are locked for another reason: with suggestions, or as the known answer of gold items to retire.
+    others, done = sorted({*suggested_dialogues(batch=job), *joined, *_variants_of_new_ones(batch, job)}), 0
     for keys in in_portions(list(held.values_list("pk", flat=True)), READ_AT_ONCE):
         for revision in held.filter(pk__in=keys).select_related("toolset_revision"):
             name = ""
-            # Those that only get suggestions have their turn, too. A refusal must not release the lock of any of them.
-            reached = bisect_right(suggested, revision.dialogue_id)
-            for portion in in_portions(suggested[done:reached], READ_AT_ONCE):
-                lock_dialogues(Dialogue.objects.filter(pk__in=portion))
+            # They have their turn, too: somebody who locks the same rows in order would wait for this transaction, and
+            # it for them, until PostgreSQL ends one of both. A refusal must not release the lock of any of them.
+            reached = bisect_right(others, revision.dialogue_id)
+            _lock_each(others[done:reached])
             done = reached
             try:
                 # A savepoint for each: a refusal rolls back none of the others and releases its lock, so that nobody
@@ -74,17 +76,26 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
                 with transaction.atomic(), notify_losses_last():
                     [dialogue] = _lock([revision.dialogue_id])
                     name = dialogue.external_id
-                    _require_unchanged(batch, dialogue, revision)
-                    _revise(batch, job, dialogue, revision, reviewed=reviewed)
+                    was_reviewed = _require_unchanged(batch, dialogue, revision)
+                    # If the protocol has lost the stage meanwhile, this refuses, so that the dialogue stays as it is.
+                    stage = batch.reopen_at if was_reviewed else ""
+                    _revise(batch, job, dialogue, revision, restart=restart, stage=stage)
             except Conflict as refusal:
                 late.append(Note(0, "", name, "", "import.conflict", "error", refusal.sentence, rejects=True))
                 Revision.objects.filter(pk=revision.pk).delete()
-    _retire_joined(batch, job)
+    _lock_each(others[done:])
+    if joined:
+        retire_with(actor=batch.requester, dialogue_ids=joined, reason=_JOINED)
     bulk_insert.ease_indexing()
     _announce_toolsets(batch, job)
     publish_suggestions(batch=job)
     publish_batch(job=job)
     return late
+
+
+def _lock_each(keys: list[int]) -> None:
+    for portion in in_portions(keys, READ_AT_ONCE):
+        lock_dialogues(Dialogue.objects.filter(pk__in=portion))
 
 
 def _lock(keys: Iterable[int]) -> list[Dialogue]:
@@ -103,12 +114,18 @@ def _alone(batch: ImportBatch, job: Job) -> QuerySet[Dialogue]:
     return alone.filter(external_id__in=members.exclude(variant_group="").values("variant_group"))
 
 
-def _retire_joined(batch: ImportBatch, job: Job) -> None:
-    """Retire gold items made from dialogues that variants join, before everybody works on these."""
+def _joined_answers(batch: ImportBatch, job: Job) -> list[int]:
+    """Return keys of the dialogues that variants join and of which gold items were made. The items are retired before
+    everybody works on the variants.
+    """
     answers = GoldItem.objects.filter(project=batch.project, retired_at=None, source__in=_alone(batch, job))
-    keys = [dialogue.pk for dialogue in _lock(answers.values_list("source", flat=True))]
-    if keys:
-        retire_with(actor=batch.requester, dialogue_ids=keys, reason=_JOINED)
+    return list(answers.values_list("source", flat=True).distinct())
+
+
+def _variants_of_new_ones(batch: ImportBatch, job: Job) -> list[int]:
+    """Return keys of the dialogues that ``publish_batch`` locks, because it publishes variants of them."""
+    new = Dialogue.objects.filter(batch=job, published=False)
+    return list(variants_there(project=batch.project, coming=new).values_list("pk", flat=True))
 
 
 def to_join(batch: ImportBatch, job: Job) -> list[list[int]]:
@@ -139,8 +156,11 @@ def join_variants(batch: ImportBatch, job: Job, keys: Iterable[int]) -> None:
         retire_with(actor=batch.requester, dialogue_ids=[dialogue.pk], reason=_JOINED)
 
 
-def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> None:
-    """Raise Conflict if the dialogue has changed since its record was read."""
+def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revision) -> bool:
+    """Return whether the dialogue is reviewed or verified.
+
+    Raises Conflict if it has changed since its record was read.
+    """
     name = dialogue.external_id
     if dialogue.head_id != revision.parent_id:
         raise Conflict(f"{name} has a newer revision than when its record was read. Import again.")
@@ -150,6 +170,7 @@ def _require_unchanged(batch: ImportBatch, dialogue: Dialogue, revision: Revisio
         raise Conflict(
             f"{name} {what} since its record was read, so it was not changed. Do a dry run and check the list."
         )
+    return bool(worked_on)
 
 
 def _announce_toolsets(batch: ImportBatch, job: Job) -> None:
@@ -165,7 +186,8 @@ def _announce_toolsets(batch: ImportBatch, job: Job) -> None:
         append_event(actor=batch.requester, project=batch.project, kind="toolset.imported", after=after)
 
 
-def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, reviewed: bool) -> None:
+def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision, *, restart: bool, stage: str) -> None:
+    """Make the revision of an import the newest one. ``restart``: start a cycle, in this ``stage``."""
     before = {"content_hash": dialogue.content_hash, "status": dialogue.status}
     after = {"content_hash": revision.content_hash, "job": job.public_id}
     old = dialogue.head.toolset_revision if dialogue.head is not None else None
@@ -182,5 +204,6 @@ def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision
         before=before,
         after=after,
     )
-    if reviewed:
-        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=f"Revised by an import ({batch.filename}).")
+    if restart:
+        reason = f"Revised by an import ({batch.filename})."
+        supersede_cycle(actor=batch.requester, dialogue=dialogue, reason=reason, stage=stage)

@@ -117,6 +117,7 @@ def confirm_preview(
     dry_run: bool = False,
     revise: bool = False,
     reopen: bool = False,
+    reopen_at: str = "",
     at_conflicts: str = "",
     suggest_dependencies: bool = False,
 ) -> ImportBatch:
@@ -143,6 +144,7 @@ def confirm_preview(
             dry_run=dry_run,
             revise=revise,
             reopen=reopen,
+            reopen_at=reopen_at,
             at_conflicts=at_conflicts,
             suggest_dependencies=suggest_dependencies,
         )

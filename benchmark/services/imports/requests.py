@@ -18,6 +18,7 @@ from benchmark.core.formats import FORMATS
 from benchmark.core.formats.mapping import read_mapping
 from benchmark.models import AtConflicts, ImportBatch, ImportNote
 from benchmark.services.imports.folders import FolderArchive
+from benchmark.services.imports.reopening import require_reopening_stage
 from benchmark.services.imports.report import OUTCOMES, REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
 
@@ -36,6 +37,7 @@ def start_import(
     dry_run: bool = False,
     revise: bool = False,
     reopen: bool = False,
+    reopen_at: str = "",
     at_conflicts: str = "",
     suggest_dependencies: bool = False,
     preview: bool = False,
@@ -47,13 +49,15 @@ def start_import(
     name. ``filename`` is only shown, and its ending says what kind of file it is. Without a ``native_format``, the
     import recognises it; ``mapping``: role → field of the file (``core.formats.mapping``). ``preview``: only find out
     what the file has. ``revise``: known ids with new content become revisions; ``reopen``: also of dialogues that
-    people have worked on, if a dry run of the same file has listed them. ``at_conflicts``: whose value to take where
-    people and a record changed the same place (``AtConflicts``); without it, such a dialogue is not changed.
+    people have worked on, if a dry run of the same file has listed them; ``reopen_at``: the stage in which the review
+    of reviewed and verified ones starts again, one of the protocol's ``entry_stages`` (blank: the first).
+    ``at_conflicts``: whose value to take where people and a record changed the same place (``AtConflicts``); without
+    it, such a dialogue is not changed.
     ``suggest_dependencies``: the dependencies of the records become suggestions.
 
     A repeated request (a second click) returns the unfinished import. Raises Denied for anyone but administrators,
-    Invalid for an unknown format or kind of file, for a mapping that does not fit, and for ``reopen`` without
-    ``revise``.
+    Invalid for an unknown format or kind of file, for a mapping that does not fit, for ``reopen`` and
+    ``reopen_at`` without ``revise``, and for a stage in which no cycle can start.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -76,6 +80,9 @@ def start_import(
         )
     if reopen and not revise:
         raise Invalid(_("To reopen dialogues, choose “revise” as well."))
+    if reopen_at and not revise:
+        raise Invalid(_("To reopen dialogues at a stage, choose “revise” as well."), field="reopen_at")
+    require_reopening_stage(project, reopen_at)
     filename = shown_filename(filename)
     if not filename.lower().endswith(EXTENSIONS):
         raise Invalid(
@@ -87,8 +94,8 @@ def start_import(
     stored = _store(upload, path, name)
     asked = {
         "native_format": native_format, "mapping": mapping or {}, "dry_run": dry_run, "revise": revise,
-        "reopen": reopen, "at_conflicts": at_conflicts, "suggest_dependencies": suggest_dependencies,
-        "preview": preview,
+        "reopen": reopen, "reopen_at": reopen_at, "at_conflicts": at_conflicts,
+        "suggest_dependencies": suggest_dependencies, "preview": preview,
     }  # fmt: skip
     try:
         with transaction.atomic():
@@ -113,6 +120,7 @@ def start_import(
                     "dry_run": dry_run,
                     "revise": revise,
                     "reopen": reopen,
+                    "reopen_at": reopen_at,
                     "at_conflicts": at_conflicts,
                     # A command that runs this job itself also runs the jobs that follow.
                     "wake_worker": wake_worker,
@@ -195,6 +203,7 @@ def repeat_import(*, actor: User, batch: ImportBatch, reopen: bool = False) -> I
             dry_run=batch.dry_run and repeat == "again",
             revise=batch.revise,
             reopen=reopen if repeat == "for_real" else batch.reopen,
+            reopen_at=batch.reopen_at,
             at_conflicts=batch.at_conflicts,
             suggest_dependencies=batch.suggest_dependencies,
         )

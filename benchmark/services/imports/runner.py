@@ -27,6 +27,7 @@ from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
 from benchmark.services.imports.recognising import Heard, recognise, save_mapping
+from benchmark.services.imports.reopening import require_reopening_stage
 from benchmark.services.imports.report import Note, Report
 from benchmark.services.imports.requests import open_upload
 from benchmark.services.imports.storing import Storage
@@ -113,6 +114,8 @@ class ImportRun:
     def _read_all(self) -> None:
         if not self.batch.native_format:
             recognise(self.batch, self.running)
+        # The protocol may have changed since the request.
+        require_reopening_stage(self.batch.project, self.batch.reopen_at)
         setup = Setup(
             self.batch.native_format,
             check_settings(self.batch.project),

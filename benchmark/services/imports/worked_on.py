@@ -11,24 +11,28 @@ from benchmark.services.imports.report import REOPENED, WORKED_ON
 from reviews.models import Review
 
 REVIEWED, VERIFIED = "has been reviewed", "is verified"
+SETTLED = (REVIEWED, VERIFIED)
 
 
 @dataclass(slots=True, frozen=True)
 class WorkedOn:
-    """A dialogue that people have worked on. ``named``: a dry run of the file has listed it."""
+    """A dialogue that people have worked on. ``named``: a dry run of the file has listed it; ``stage``: the title of
+    the stage in which its review would start again, blank in a project without a protocol.
+    """
 
     external_id: str
     what: str
     batch: ImportBatch
     named: bool
+    stage: str
 
     def refusal(self, merged: Merged | None) -> str:
         """Return why the dialogue is not changed, with what the record would change; blank if it may be."""
         changes = f" The record changes {', '.join(merged.places)}." if merged is not None else ""
         if not self.batch.reopen:
             return (
-                f"{self.external_id} {self.what}, so it was not changed.{changes} To change and reopen it, import with "
-                "“reopen” as well."
+                f"{self.external_id} {self.what}, so it was not changed.{changes} To change and reopen it"
+                f"{self._there}, import with “reopen” as well."
             )
         if not (self.named or self.batch.dry_run):
             return (
@@ -40,18 +44,22 @@ class WorkedOn:
     @property
     def settled(self) -> bool:
         """Whether it is reviewed or verified, so that a change reopens what was decided."""
-        return self.what in (REVIEWED, VERIFIED)
+        return self.what in SETTLED
+
+    @property
+    def _there(self) -> str:
+        return f" at the stage “{self.stage}”" if self.stage else ""
 
     def reopened(self, merged: Merged | None) -> str:
         verb = "would be" if self.batch.dry_run else "is"
         if merged is not None:
             return (
-                f"{self.external_id} {self.what}; it {verb} reopened, because the record changes "
+                f"{self.external_id} {self.what}; it {verb} reopened{self._there}, because the record changes "
                 f"{', '.join(merged.places)}. What people entered in other places stays."
             )
         return (
             f"{self.external_id} {self.what}; it {verb} reopened: labels, dependencies and "
-            "everything else are replaced by those of the record, and its review starts again. "
+            f"everything else are replaced by those of the record, and its review starts again{self._there}. "
             "Earlier revisions and reviews stay in its history."
         )
 
@@ -76,7 +84,7 @@ def work_done_on(keys: Iterable[int]) -> dict[int, str]:
 
 def settled_work_on(keys: Iterable[int]) -> dict[int, str]:
     """Return ``work_done_on`` of dialogues that are reviewed or verified."""
-    return {key: what for key, what in work_done_on(keys).items() if what in (REVIEWED, VERIFIED)}
+    return {key: what for key, what in work_done_on(keys).items() if what in SETTLED}
 
 
 def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[str]:
@@ -90,6 +98,7 @@ def named_before(batch: ImportBatch, external_ids: Iterable[str]) -> frozenset[s
         mapping=batch.mapping,
         suggest_dependencies=batch.suggest_dependencies,
         at_conflicts=batch.at_conflicts,
+        reopen_at=batch.reopen_at,
         job__state=JobState.DONE,
     )
     notes = ImportNote.objects.filter(

@@ -11,8 +11,10 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotator.core.text import gettext_noop
+from annotator.errors import Invalid
 from annotator.models import Dialogue, Event, Membership, Project, Role, User
 from annotator.services.database.filters import no_place, one_of
 from annotator.services.dialogues import listing
@@ -199,9 +201,15 @@ def list_slots(
 
 
 def matching(*, project: Project, filters: Filters, limit: int) -> list[int]:
-    """Return the keys of all slots that the list would show, at most ``limit`` of them and one more."""
+    """Return the keys of all slots that the list would show, at most ``limit`` of them and one more.
+
+    Raises Invalid if there are none.
+    """
     among = _found_dialogues(project, filters)
-    return [slot.pk for slot in _found(project, filters, among, "", limit + 1, bare=True)]
+    keys = [slot.pk for slot in _found(project, filters, among, "", limit + 1, bare=True)]
+    if not keys:
+        raise Invalid(_("No item matches the filters any more. Choose other filters in the list."))
+    return keys
 
 
 # --- in detail --------------------------------------------------------------------------------------------------------

@@ -97,17 +97,22 @@ def retire_all(*, actor: User | None, project: Project, reason: str) -> int:
 def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
     """Retire items if another variant of their answer is about to be published, because everyone will work on it.
 
-    Call it before, in the caller's transaction.
+    Call it before, in the caller's transaction. A caller with locks of other dialogues has locked ``variants_there``
+    with smaller keys before them.
     """
-    there = Dialogue.objects.filter(project=project, published=True)
-    akin = there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
     # Creating an item of the group also locks the group, so it is either finished by now or sees the new variant.
-    lock_dialogues(akin)
+    lock_dialogues(variants_there(project=project, coming=coming))
     groups = GoldItem.objects.filter(project=project, retired_at=None).exclude(source__variant_group="")
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))
     items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
     return _retire_each(actor, items, "Another variant of the known answer was imported.")
+
+
+def variants_there(*, project: Project, coming: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
+    """Return the published dialogues of which variants are about to be published."""
+    there = Dialogue.objects.filter(project=project, published=True)
+    return there.filter(variant_group__in=coming.exclude(variant_group="").values("variant_group"))
 
 
 def retire_with_stages(*, actor: User | None, project: Project, before: Protocol, after: Protocol) -> int:

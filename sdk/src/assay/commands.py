@@ -27,9 +27,8 @@ def projects(client: Client, options: Options) -> int:
 
 
 def import_(client: Client, options: Options) -> int:
-    given = {
-        name: getattr(options, name) for name in ("dry_run", "revise", "reopen", "at_conflicts", "suggest_dependencies")
-    }
+    names = ("dry_run", "revise", "reopen", "reopen_at", "at_conflicts", "suggest_dependencies")
+    given = {name: getattr(options, name) for name in names}
     mapping = dict(options.map) or None
     job = _project(client, options).import_file(options.file, options.format, mapping, **given)
     row = _ended(job, options, "Import")

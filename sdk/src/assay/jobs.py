@@ -68,8 +68,8 @@ class Import(Job[Row]):
     def confirm(self, format: str | None = None, mapping: dict[str, str] | None = None, **options: Any) -> "Import":
         """Import the file of a preview, by default with the format and mapping that the preview found.
 
-        Options: dry_run, revise, reopen, at_conflicts, suggest_dependencies, remember. Raises ValueError if the preview
-        recognised no format and none is given.
+        Options: dry_run, revise, reopen, reopen_at, at_conflicts, suggest_dependencies, remember. Raises ValueError if
+        the preview recognised no format and none is given.
         """
         found = self.row.get("found") or {}
         chosen = format or found.get("format")

@@ -40,20 +40,22 @@ class Project:
     def import_file(
         self, path: str | Path, format: str | None = None, mapping: dict[str, str] | None = None, *,
         dry_run: bool = False, revise: bool = False, reopen: bool = False, at_conflicts: str | None = None,
-        suggest_dependencies: bool = False, preview: bool = False,
+        reopen_at: str | None = None, suggest_dependencies: bool = False, preview: bool = False,
     ) -> Import:  # fmt: skip
         """Send a file from disk and start to import it; without a format, the server recognises it.
 
         ``mapping``: role → field, for fields with other names. ``dry_run``: save nothing. ``revise``: known ids with
-        new content change their dialogues, with ``reopen`` also reviewed ones. ``at_conflicts``: mine or theirs, see
-        the docs. Sent again, the server finds the unfinished import.
+        new content change their dialogues, with ``reopen`` also reviewed ones, whose review starts again in the
+        stage ``reopen_at`` (its key; by default the first). ``at_conflicts``: mine or theirs, see the docs. Sent
+        again, the server finds the unfinished import.
         """
         given = {
             "dry_run": dry_run, "revise": revise, "reopen": reopen, "preview": preview,
             "suggest_dependencies": suggest_dependencies,
         }  # fmt: skip
         fields = {name: "true" for name, value in given.items() if value}
-        fields |= {name: value for name, value in (("format", format), ("at_conflicts", at_conflicts)) if value}
+        texts = {"format": format, "reopen_at": reopen_at, "at_conflicts": at_conflicts}
+        fields |= {name: value for name, value in texts.items() if value}
         if mapping:
             fields["mapping"] = json.dumps(mapping)
         with Path(path).open("rb") as file:

@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
         flag("--dry-run", "read, check and report, but save nothing"),
         flag("--revise", "change the dialogues whose ids are known and whose content is new"),
         flag("--reopen", "with --revise: also reviewed ones, if a dry run of this file has listed them"),
+        argument("--reopen-at", metavar="STAGE", help="with --reopen: where their review starts again; by default the "
+                 "first stage"),
         argument("--at-conflicts", help="with --revise: whose value to take where people changed the same place"),
         flag("--suggest-dependencies", "take the records’ dependencies as suggestions"),
         _NO_WAIT,

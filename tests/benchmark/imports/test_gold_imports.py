@@ -1,19 +1,24 @@
 """Gold items made of what imports brought look like what came in beside them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from django.db import transaction
 
 from annotator.models import Dialogue, Finding, Job
+from annotator.services.dialogues.revisions import lock_dialogues
 from annotator.services.dialogues.variants import out_of_step
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
+from benchmark.services.imports import publishing
 from reviews.models import GoldItem
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history.dialogue_history import read_history
 from tests.benchmark.conftest import candidate
 from tests.factories import Team, changed, claim_and_submit, current
+from tests.racing import begin_meanwhile
 from tests.reviews.gold.gold_team import gold_team, make_gold
 from tests.reviews.gold.test_gold_variants import in_chinese
 
@@ -145,3 +150,36 @@ def test_a_gold_item_of_a_dialogue_that_was_reviewed_twice_came_in_as_that_was_r
     assert shown(item) == shown(ordinary)
     assert item.content_hash == text
     assert not list(history_problems(team.project))
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_an_import_that_retires_a_gold_item_never_waits_for_somebody_who_waits_for_it(
+    team: Team, run_import: Callable[..., ImportBatch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both lock several dialogues, in the order of their keys: the answer of the gold item before the revised one."""
+    run_import([candidate("talk", city="Ghent")])
+    answer = verify(team, to_cross_check(team)["talk"], fix=False)
+    item = make_gold(team, answer)
+    run_import([candidate("other", city="Bruges")])
+    keys = [answer.pk, Dialogue.objects.get(external_id="other").pk]
+    others = []
+
+    def lock_both() -> list[int]:
+        with transaction.atomic():
+            return lock_dialogues(Dialogue.objects.filter(pk__in=keys))
+
+    def revise_while_others_lock(*args: Any, **named: Any) -> None:
+        others.append(begin_meanwhile(lock_both))
+        revise(*args, **named)
+
+    revise = publishing._revise
+    monkeypatch.setattr(publishing, "_revise", revise_while_others_lock)
+    revised = candidate("other", city="Bruges")
+    revised["document"]["tasks"][0]["user_message"] += " Say it briefly."
+    chinese = candidate("talk-zh", document=in_chinese(), variant_group="talk", language="zh")
+    batch = run_import([revised, chinese], revise=True)
+    assert (batch.job.state, batch.created, batch.revised) == ("done", 1, 1)
+    item.refresh_from_db()
+    assert item.retired_at is not None
+    assert others[0].result() == keys

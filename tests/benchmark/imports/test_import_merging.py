@@ -69,16 +69,16 @@ def test_a_change_elsewhere_reopens_a_verified_dialogue_only_with_a_tick_and_kee
     refused = run_import([record], revise=True)
     assert counters(refused) == (1, 0, 0, 0, 1, 0)
     assert checks(refused)["import.worked_on"] == (
-        "v is verified, so it was not changed. The record changes task 1, answer s1, text. To change and reopen it, "
-        "import with “reopen” as well."
+        "v is verified, so it was not changed. The record changes task 1, answer s1, text. To change and reopen it at "
+        "the stage “Self-check, single round”, import with “reopen” as well."
     )
 
     dry, done = run_twice(run_import, record)
     assert counters(dry)[4] == 1
     assert counters(done) == (1, 0, 1, 0, 0, 0)
     assert checks(done)["import.reopened"] == (
-        "v is verified; it is reopened, because the record changes task 1, answer s1, text. What people entered in "
-        "other places stays."
+        "v is verified; it is reopened at the stage “Self-check, single round”, because the record changes task 1, "
+        "answer s1, text. What people entered in other places stays."
     )
     assert current(verified) == answered("It is clear, with some wind.", worked()) | {
         key: current(verified)[key] for key in ("extra",)

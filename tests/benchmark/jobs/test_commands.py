@@ -129,6 +129,7 @@ class TestImport:
             (("--map", "user=ask"), "Name the format"),
             (("--format", "openai", "--map", "user"), "Write ROLE=FIELD"),
             (("--format", "openai", "--map", "title=ask"), "no role 'title'"),
+            (("--revise", "--reopen-at", "nowhere"), "can’t be sent back to the stage “nowhere”. Choose one of:"),
         ):
             assert_refused(manage_here("import_dialogues", table, "--project", "chats", *wrong), said)
 

@@ -1,0 +1,46 @@
+"""Pages that others link to, and the navigation bar."""
+
+from django.urls import reverse
+
+# Not that of Django, which would read the settings while they are being made.
+from annotator.core.text import gettext_noop as _
+
+# An app does not know the pages of the apps above it. To link to them, use the address of an object, or one of these
+# settings with the template tag ``page_url``.
+LOGIN_REDIRECT_URL = "home"
+NEW_PROJECT_PAGE = "protocol"
+ARCHIVE_PAGE = "project-archive"
+EXAMPLES_PAGE = "example-list"
+OUTDATED_PAGE = "guideline-outdated"
+IMPORTS_PAGE = "import-list"
+RELEASES_PAGE = "release-list"
+EXPORTS_PAGE = "dialogue-export"
+PLAY_PAGE, WORKSPACE_PLAY_PAGE = "dialogue-play", "workspace-play"
+ABSOLUTE_URL_OVERRIDES = {
+    "annotator.project": lambda project: reverse("project", args=[project.slug]),
+    "annotator.dialogue": lambda dialogue: reverse("dialogue", args=[dialogue.project.slug, dialogue.public_id]),
+    "annotator.job": lambda job: reverse("job-list", args=[job.project.slug]),
+    "annotator.webhook": lambda webhook: reverse("webhook", args=[webhook.project.slug, webhook.public_id]),
+}
+_OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
+# The navigation bar of a project: page, label, keyboard shortcut, roles that see it (empty: every member). Pages for
+# some roles only are in a menu, so that the bar fits in one row.
+PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
+    ("project", _("Project"), "g p", ()),
+    ("dialogue-list", _("Dialogues"), "g d", ()),
+    ("statistics", _("Statistics"), "g t", ()),
+    ("release-list", _("Releases"), "g r", ()),
+    ("guideline", _("Guideline"), "g g", ()),
+    ("feedback-list", _("Feedback"), "g f", ()),
+    ("protocol", _("Protocol"), "g o", ()),
+    ("member-list", _("People"), "g e", ()),
+    ("review-session-list", _("Disputes"), "g x", _OVERSEERS),
+    ("gold-list", _("Gold"), "g k", _OVERSEERS),
+    ("history-list", _("History"), "g y", _OVERSEERS),
+    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
+    ("import-list", _("Imports"), "g i", _ADMINISTRATORS),
+    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS),
+    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS),
+    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS),
+    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS),
+]
