@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
@@ -71,6 +72,8 @@ class Export(APIView):
 
 class ExportArchive(APIView):
     """The archive of the newest export."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         responses={
