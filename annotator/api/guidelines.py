@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeyPagination
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.models import Guideline
@@ -61,9 +61,7 @@ class GuidelineVersions(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = Guideline.objects.filter(project=project).select_related("author").defer("text")
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(GuidelineSerializer(page, many=True).data)
+        return answer_page(self, request, rows, GuidelineSerializer)
 
     @extend_schema(
         request=NewGuidelineSerializer,

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
@@ -84,10 +84,8 @@ class MemberList(APIView):
     @extend_schema(responses={200: MemberSerializer(many=True), 404: NOT_FOUND}, operation_id="members_list")
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        paginator = self.pagination_class()
         since = members.members_changed_since(project)
-        page = paginator.paginate_queryset(members.list_members(project=project), request, self, since=since)
-        return paginator.get_paginated_response(MemberSerializer(page, many=True).data)
+        return answer_page(self, request, members.list_members(project=project), MemberSerializer, since=since)
 
 
 class MemberDetail(APIView):
@@ -147,10 +145,8 @@ class InvitationList(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
-        paginator = self.pagination_class()
         rows = members.list_invitations(actor=actor(request), project=project)
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(InvitationSerializer(page, many=True).data)
+        return answer_page(self, request, rows, InvitationSerializer)
 
     @extend_schema(
         request=NewInvitationSerializer,

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
@@ -91,6 +92,21 @@ class KeysetPagination(BasePagination):
                 "description": since_text(view),
             },
         ]
+
+
+def answer_page(
+    view: Any,
+    request: Request,
+    rows: QuerySet[Any],
+    shape: type[BaseSerializer[Any]],
+    since: Since | None = None,
+    **options: Any,
+) -> Response:
+    """Return a page of rows in their shape. ``view`` has the ``pagination_class``; ``options`` are the shape's."""
+    paginator = view.pagination_class()
+    page = paginator.paginate_queryset(rows, request, view, since=since)
+    answer: Response = paginator.get_paginated_response(shape(page, many=True, **options).data)
+    return answer
 
 
 class KeyPagination(KeysetPagination):

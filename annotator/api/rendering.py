@@ -5,7 +5,9 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 
 from annotator.core.schema.exact_json import dumps, load_stored
 
@@ -23,6 +25,13 @@ class FastJSONRenderer(JSONRenderer):
         except TypeError:
             # Errors in lists have integer keys, and integers may exceed orjson's range.
             return dumps(data, default=_encode_rest, option=orjson.OPT_UTC_Z | orjson.OPT_NON_STR_KEYS)
+
+
+class FileNegotiation(DefaultContentNegotiation):
+    """For addresses that answer with a file: a client may accept only its type. Refusals are JSON nevertheless."""
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> tuple[Any, str]:
+        return renderers[0], renderers[0].media_type
 
 
 def stored_json(text: str) -> orjson.Fragment:

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.schema_view import description
 from annotator.api.serializers import (
     ChangeSerializer,
@@ -106,10 +106,8 @@ class ProjectList(APIView):
 
     @extend_schema(responses=ProjectSerializer(many=True), operation_id="projects_list")
     def get(self, request: Request) -> Response:
-        paginator = self.pagination_class()
         rows = Project.objects.visible_to(actor(request))
-        page = paginator.paginate_queryset(rows, request, self, since=projects_changed_since)
-        return paginator.get_paginated_response(ProjectSerializer(page, many=True).data)
+        return answer_page(self, request, rows, ProjectSerializer, since=projects_changed_since)
 
     @extend_schema(
         request=NewProjectSerializer, responses={201: ProjectSerializer, **REFUSALS}, operation_id="projects_create"

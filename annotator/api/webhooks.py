@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, read_fields
-from annotator.api.pagination import KeyPagination
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
@@ -218,9 +218,7 @@ class DeliveryList(APIView):
         webhook = _webhook(request, slug, public_id)
         state = one_of(request.query_params, "state", DeliveryState.values)
         rows = deliveries.list_deliveries(actor=actor(request), webhook=webhook, state=state).defer("body", "reply")
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=deliveries.changed_since)
-        return paginator.get_paginated_response(DeliverySerializer(page, many=True).data)
+        return answer_page(self, request, rows, DeliverySerializer, since=deliveries.changed_since)
 
 
 class DeliveryDetail(APIView):

@@ -57,7 +57,12 @@ _counted: dict[int, tuple[float, float]] = {}
 
 
 def admit_request(request: HttpRequest, person: User) -> None:
-    """Let the request run, unless its person would then have all threads of this process. Raises Busy."""
+    """Let the request run, unless its person would then have all threads of this process. Raises Busy.
+
+    One that was admitted already counts once: a list as a file reads its pages with the request that asked for it.
+    """
+    if request.META.get(PERSON) == person.pk:
+        return
     request.META[PERSON] = person.pk
     # Servers other than ours do not state their number of threads.
     threads = request.META.get(THREADS)

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
+from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
@@ -131,9 +132,7 @@ class ReportList(APIView):
         release = _release(request, slug, public_id)
         state = one_of(request.query_params, "state", ReportState.values)
         rows = reports.list_reports(actor=actor(request), release=release, state=state)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=reports.changed_since)
-        return paginator.get_paginated_response(ErratumReportSerializer(page, many=True).data)
+        return answer_page(self, request, rows, ErratumReportSerializer, since=reports.changed_since)
 
     @extend_schema(
         request=ReportInputSerializer,
@@ -228,6 +227,8 @@ class Decline(APIView):
 
 class ErrataLog(APIView):
     """The errata log of a release as JSON lines. While one of its items is in review, reviewers get 409."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         responses={(200, "application/jsonl"): FILE, 404: NOT_FOUND, 409: CONFLICT}, operation_id="errata_log"

@@ -5,6 +5,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from annotator.api.rendering import FileNegotiation
 from annotator.api.views import NOT_FOUND, actor
 from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import one_of
@@ -18,6 +19,8 @@ from reviews.services.protocols.versions import stage_titles
 
 class DialogueExport(APIView):
     """The list of dialogues as a file, with the same filters and order: CSV or Parquet tables, or neutral documents."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         parameters=[*FILTERS, SORT, OpenApiParameter("format", enum=list(TYPES), description="By default CSV.")],

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from django.http import HttpRequest, QueryDict, StreamingHttpResponse
+from django.http.request import HttpHeaders
 from django.urls import Resolver404, ResolverMatch, resolve
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -18,6 +19,7 @@ from rest_framework.views import APIView
 
 from annotator.api.filters import parameters_of
 from annotator.api.pagination import MAX_SIZE
+from annotator.api.rendering import FileNegotiation
 from annotator.api.schema_view import description
 from annotator.api.views import NOT_FOUND, REFUSALS
 from annotator.core.schema.exact_json import dumps, loads
@@ -34,6 +36,8 @@ Rows = list[dict[str, Any]]
 
 class ListExport(APIView):
     """A whole list of the API as a file: CSV, JSON lines or Parquet, with the fields of its rows as columns."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         parameters=[
@@ -95,7 +99,9 @@ class _Pages:
         request = copy(self._request)
         request.GET = self._query.copy()  # type: ignore[assignment]
         request.method, request.path, request.path_info = "GET", self._path, self._path
-        request.META = self._request.META | {"QUERY_STRING": self._query.urlencode(), "REQUEST_METHOD": "GET"}
+        asked = {"QUERY_STRING": self._query.urlencode(), "REQUEST_METHOD": "GET", "HTTP_ACCEPT": "application/json"}
+        request.META = self._request.META | asked
+        request.headers = HttpHeaders(request.META)
         answer: Response = self._match.func(request, *self._match.args, **self._match.kwargs)
         return answer
 
@@ -108,9 +114,16 @@ def _list_at(listed: str) -> ResolverMatch:
         match = None
     view = getattr(match.func, "cls", None) if match is not None else None
     if match is None or view is None or "cursor" not in parameters_of(view, "get"):
-        sentence = _("“list” must be the address of a list of the API, such as /api/projects/demo/dialogues/.")
-        raise UnknownFilter(sentence, ["list"])
+        sentence = _("“list” must be the address of a list of the API, with its filters. The lists are: %(known)s.")
+        raise UnknownFilter(sentence % {"known": ", ".join(_lists())}, ["list"])
     return match
+
+
+def _lists() -> list[str]:
+    """Return the addresses of all lists, with the names of their variables."""
+    paths = description()["paths"]
+    listed = ((path, methods.get("get", {}).get("parameters", ())) for path, methods in paths.items())
+    return [path for path, parameters in listed if any(one["name"] == "cursor" for one in parameters)]
 
 
 def _columns(match: ResolverMatch) -> dict[str, str]:

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
@@ -73,6 +74,8 @@ class ExportArchive(APIView):
     """The archive of the newest export. It also has sealed reviews and the answers of gold items."""
 
     scope_to_read = Scope.ADMINISTER
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         responses={

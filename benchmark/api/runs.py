@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import read_fields
-from annotator.api.pagination import KeyPagination, KeysetPagination
+from annotator.api.pagination import KeyPagination, KeysetPagination, answer_page
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
@@ -44,9 +44,7 @@ class PredictionList(APIView):
     )
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         rows = uploads.list_files(actor=actor(request), release=_release(request, slug, public_id))
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=with_job_since)
-        return paginator.get_paginated_response(shapes.PredictionFileSerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.PredictionFileSerializer, since=with_job_since)
 
     @extend_schema(
         request={"multipart/form-data": shapes.PredictionInputSerializer},
@@ -143,10 +141,8 @@ class RunEntryList(APIView):
             outcome=one_of(query, "outcome", boards.OUTCOMES, otherwise="all"),
             error=one_of(query, "error", errors),
         )
-        paginator = self.pagination_class()
         since = listing.scores_changed_since(score_set.run.release)
-        page = paginator.paginate_queryset(rows, request, self, since=since)
-        return paginator.get_paginated_response(shapes.ModelRunEntrySerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.ModelRunEntrySerializer, since=since)
 
 
 class RunEntryDetail(APIView):

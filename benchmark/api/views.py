@@ -1,8 +1,5 @@
 """The API of imports and releases. It calls the same services as the pages, so the same rules apply."""
 
-from typing import Any
-
-from django.db.models import QuerySet
 from django.http import FileResponse, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -10,11 +7,11 @@ from rest_framework import status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from annotator.api.inputs import read_fields
-from annotator.api.pagination import KeyPagination, KeysetPagination, Since
+from annotator.api.pagination import KeyPagination, KeysetPagination, answer_page
+from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
@@ -51,7 +48,7 @@ class ImportList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = requests.list_imports(actor=actor(request), project=project)
-        return _page(self, request, rows, shapes.ImportSerializer, since=with_job_since)
+        return answer_page(self, request, rows, shapes.ImportSerializer, since=with_job_since)
 
     @extend_schema(
         request={"multipart/form-data": shapes.ImportInputSerializer},
@@ -162,6 +159,8 @@ class ImportCancel(APIView):
 class ImportReport(APIView):
     """The report of an import as JSON lines: line, id, pointer, check, severity, message."""
 
+    content_negotiation_class = FileNegotiation
+
     @extend_schema(
         responses={(200, "application/jsonl"): FILE, 403: DENIED, 404: NOT_FOUND}, operation_id="imports_report"
     )  # fmt: skip
@@ -184,7 +183,7 @@ class ReleaseList(APIView):
         project = load_project(actor=actor(request), slug=slug)
         rows = releases.list_releases(actor=actor(request), project=project)
         context = _seen_by(request, project)
-        return _page(self, request, rows, shapes.ReleaseSerializer, since=with_job_since, context=context)
+        return answer_page(self, request, rows, shapes.ReleaseSerializer, since=with_job_since, context=context)
 
     @extend_schema(
         request=shapes.ReleaseInputSerializer,
@@ -233,11 +232,13 @@ class ReleaseLeftOut(APIView):
         release = _release(request, slug, public_id)
         rows = releases.list_left_out(actor=actor(request), release=release)
         since = releases.items_changed_since(release)
-        return _page(self, request, rows, shapes.LeftOutDialogueSerializer, since=since)
+        return answer_page(self, request, rows, shapes.LeftOutDialogueSerializer, since=since)
 
 
 class ReleaseArchive(APIView):
     """The archive of a frozen release."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         responses={(200, "application/zip"): FILE, 403: DENIED, 404: NOT_FOUND, 409: CONFLICT},
@@ -256,19 +257,6 @@ def _import(request: Request, slug: str, public_id: str) -> ImportBatch:
 def _release(request: Request, slug: str, public_id: str) -> Release:
     project = load_project(actor=actor(request), slug=slug)
     return releases.load_release(actor=actor(request), project=project, public_id=public_id)
-
-
-def _page(
-    view: "ImportList | ReleaseList | ReleaseLeftOut",
-    request: Request,
-    rows: QuerySet[Any],
-    shape: type[BaseSerializer[Any]],
-    since: Since,
-    **options: Any,
-) -> Response:
-    paginator = view.pagination_class()
-    page = paginator.paginate_queryset(rows, request, view, since=since)
-    return paginator.get_paginated_response(shape(page, many=True, **options).data)
 
 
 def _seen_by(request: Request, project: Project) -> dict[str, bool]:

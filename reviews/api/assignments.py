@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
@@ -13,7 +14,7 @@ from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
 from annotator.api.inputs import BoundedDictField, Input, StrictCharField, read_fields
-from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, size_of
+from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, answer_page, size_of
 from annotator.api.views import NOT_FOUND, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.core.tags import MAX_TAGS
@@ -218,10 +219,9 @@ class Plans(APIView):
         slots, dialogues, filters = sent["slots"], sent["dialogues"], sent["filters"]
         if sum((bool(slots), bool(dialogues), filters is not None)) > 1:
             raise Invalid(_("Send only one of “slots”, “dialogues” and “filters”."))
-        known = Slot.objects.filter(project=project, public_id__in=slots).values_list("pk", flat=True)
+        known = _keys(Slot.objects.filter(project=project), slots)
         if filters is None:
-            rows = Dialogue.objects.filter(project=project, published=True, public_id__in=dialogues)
-            found = list(rows.values_list("pk", flat=True))
+            found = _keys(Dialogue.objects.filter(project=project, published=True), dialogues)
         else:
             refuse_unknown_names(filters, listing.NAMES)
             asked = listing.Filters.of(filters, project=project, stages=lambda: stage_titles(project))
@@ -232,7 +232,7 @@ class Plans(APIView):
             actor=actor(request),
             project=project,
             action=sent["action"],
-            slots=list(known),
+            slots=known,
             dialogues=found,
             to=sent["to"],
             priority=sent["priority"],
@@ -241,6 +241,16 @@ class Plans(APIView):
             reason=sent["reason"],
         )
         return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
+
+
+def _keys(rows: QuerySet[Any], names: list[str]) -> list[int]:
+    """Return the keys of the rows with these public ids. Raises Invalid if there are ids without a row."""
+    known = dict(rows.filter(public_id__in=names).values_list("public_id", "pk"))
+    unknown = [name for name in dict.fromkeys(names) if name not in known]
+    if unknown:
+        sentence = _("The project doesn’t have %(names)s. Leave out what doesn’t exist, or correct the ids.")
+        raise Invalid(sentence % {"names": ", ".join(f"“{name}”" for name in unknown[:10])}, unknown=unknown)
+    return list(known.values())
 
 
 class PlanDetail(APIView):
@@ -288,12 +298,10 @@ class Pauses(APIView):
     @extend_schema(responses={200: PauseSerializer(many=True), **REFUSALS}, operation_id="pauses_list")
     def get(self, request: Request, slug: str) -> Response:
         project = administered_project(request, slug)
-        paginator = self.pagination_class()
         rows = Pause.objects.filter(project=project).select_related("person")
         if not request.query_params.get(SINCE):
             rows = rows.filter(ended_at=None)
-        page = paginator.paginate_queryset(rows, request, self, since=pauses.changed_since)
-        return paginator.get_paginated_response(PauseSerializer(page, many=True).data)
+        return answer_page(self, request, rows, PauseSerializer, since=pauses.changed_since)
 
     @extend_schema(
         request=PauseInputSerializer, responses={201: PauseSerializer, **REFUSALS}, operation_id="pauses_begin"

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.services.access.permissions import load_project
@@ -95,9 +95,7 @@ class GoldItems(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = results.list_gold_items(actor=actor(request), project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=results.gold_changed_since)
-        return paginator.get_paginated_response(GoldItemSerializer(page, many=True).data)
+        return answer_page(self, request, rows, GoldItemSerializer, since=results.gold_changed_since)
 
     @extend_schema(
         request=NewGoldItemSerializer, responses={201: GoldItemSerializer, **REFUSALS}, operation_id="gold_items_create"

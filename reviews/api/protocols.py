@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, read_fields
-from annotator.api.pagination import KeyPagination
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
@@ -133,9 +133,7 @@ class ProtocolVersions(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = ProtocolVersion.objects.filter(project=project).select_related("author").defer("definition")
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self)
-        return paginator.get_paginated_response(ProtocolVersionSerializer(page, many=True).data)
+        return answer_page(self, request, rows, ProtocolVersionSerializer)
 
     @extend_schema(
         request=NewProtocolSerializer,

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.schema.exact_json import dumps
@@ -76,9 +76,7 @@ class ToolsetList(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = Toolset.objects.filter(project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=toolset_changes.toolsets_changed_since)
-        return paginator.get_paginated_response(ToolsetSerializer(page, many=True).data)
+        return answer_page(self, request, rows, ToolsetSerializer, since=toolset_changes.toolsets_changed_since)
 
 
 class ToolsetDetail(APIView):

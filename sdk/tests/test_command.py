@@ -68,6 +68,20 @@ def test_what_is_missing_is_said_in_a_sentence(say: Say, monkeypatch: pytest.Mon
     assert "ASSAY_TOKEN" in err
 
 
+def test_plain_http_to_another_machine_needs_a_word_and_gets_a_warning(
+    say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = {"projects/": (200, {"next": None, "results": []})}
+    assert say(answers, "projects", "--insecure") == (0, "", "")
+    monkeypatch.setenv("ASSAY_URL", "http://a.example")
+    code, _, err = say(answers, "projects")
+    assert code == 2
+    assert "--insecure" in err
+    code, out, err = say(answers, "projects", "--insecure")
+    assert (code, out) == (0, "")
+    assert "others in the network can read the token" in err
+
+
 def test_rows_are_lines_of_json_or_a_table(say: Say) -> None:
     rows = [{"slug": "p", "name": "Züge", "description": "a\nb"}, {"slug": "longer", "name": "x", "description": None}]
     answers = {"projects/": (200, {"next": None, "results": rows})}

@@ -72,6 +72,9 @@ def make_gold_item(
     Raises Denied, Conflict for a dialogue that cannot be used now, Invalid for a stage or a document that cannot.
     """
     require_administrator(actor=actor, project=project)
+    if variants and document is None:
+        sentence = _("Send variants only with the document that has the planted error.")
+        raise Invalid(sentence, field="variants")
     try:
         return _make(actor, project, source, gold_stage(project, stage), document, variants or {})
     except Untried as untried:
@@ -269,6 +272,12 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
 
 def _planted(origins: Sequence[GoldOrigin], source: Dialogue, given: Mapping[str, dict[str, Any]]) -> dict[int, str]:
     """Return the shown revision of each dialogue, as canonical text: the given one, else the verified one."""
+    known = {origin.source.public_id for origin in origins}
+    if unknown := [name for name in given if name not in known]:
+        sentence = _("“%(name)s” isn’t a variant of %(id)s. Use the public ids of its variants: %(known)s.")
+        others = ", ".join(sorted(known - {source.public_id})) or _("it has none")
+        details = {"name": unknown[0][:40], "id": source.external_id, "known": others}
+        raise Invalid(sentence % details, field="variants")
     shown = {}
     for origin in origins:
         answer = origin.answer.document()

@@ -40,11 +40,15 @@ def set_gold_rate(
         raise Invalid(sentence % {"max": f"{100 * MAX_RATE:g}"}, field="rate")
     gold_stage(project, stage)
     with transaction.atomic():
+        # A row that does not exist yet can't be locked.
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         known = GoldRate.objects.select_for_update().filter(project=project, stage=stage).first()
         before = {"rate": known.rate, "reveal": known.reveal} if known else {}
         setting = known or GoldRate(project=project, stage=stage, secret=secrets.token_hex(32))
         kept = {name: before[name] for name in keep if name in before}
         after: dict[str, Any] = {"rate": rate, "reveal": reveal} | kept
+        if after == before:
+            return setting
         setting.rate, setting.reveal = after["rate"], after["reveal"]
         setting.save()
         append_event(

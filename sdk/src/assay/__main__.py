@@ -23,7 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         url, token = os.environ.get("ASSAY_URL"), os.environ.get("ASSAY_TOKEN")
         if not url or not token:
             raise AssayError("Set ASSAY_URL to the address of the server and ASSAY_TOKEN to a token.")
-        with Client(url, token, timeout=options.timeout) as client:
+        with Client(url, token, timeout=options.timeout, insecure=options.insecure) as client:
+            if client.is_readable:
+                say("Warning: over plain http, others in the network can read the token and all data.")
             return int(options.run(client, options))
     except (JobFailed, ReleaseError) as error:
         say(error)

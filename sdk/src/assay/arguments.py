@@ -65,6 +65,9 @@ def build(commands: dict[str, tuple[str, tuple[Argument, ...], Callable[..., int
         one.set_defaults(run=run, offline=name in offline, timeout=30.0)
         one.add_argument("-o", "--output", choices=("jsonl", "table"), default="jsonl", help="how to print rows")
         if name not in offline:
+            one.add_argument(
+                "--insecure", action="store_true", help="allow plain http to another machine: others can read the token"
+            )
             one.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds for each step (30)")
             if name != "projects":
                 one.add_argument(

@@ -33,6 +33,11 @@ class Client:
     ) -> None:
         self.close()
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether others in the network can read what is sent: plain http to another machine."""
+        return self._http.is_readable
+
     def close(self) -> None:
         """Close the connections."""
         self._http.close()

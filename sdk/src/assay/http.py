@@ -35,8 +35,9 @@ class Http:
             base = httpx.URL("")
         if base.scheme not in ("http", "https") or not base.host:
             raise ValueError(f"“{url}” is not the address of a server. It begins with https:// and a host.")
-        if base.scheme == "http" and base.host not in _LOCAL and not insecure:
-            raise ValueError("Over http, others can read the token. Use https, or in Python pass insecure=True.")
+        self.is_readable = base.scheme == "http" and base.host not in _LOCAL
+        if self.is_readable and not insecure:
+            raise ValueError("Over http, others can read the token. Use https, or pass insecure=True (--insecure).")
         if not token.isascii() or not token.isprintable() or not token.strip():
             raise ValueError("The token is empty or not the text of a token. Create one under “API tokens”.")
         self.base = base

@@ -405,6 +405,9 @@ def test_machines_do_the_same(team: Team, client: Client) -> None:
     assert [one["stage"] for one in client.get(f"{base}pauses/").json()["results"]] == ["expert"]
     assert post(f"pauses/{paused.json()['public_id']}/end/").json()["ended_at"]
     assert post("assignments/plans/", {"action": "free", "slots": [], "colour": 1}).status_code == 400
+    for kind, known in (("slots", slots[0].public_id), ("dialogues", slots[0].dialogue.public_id)):
+        refused = post("assignments/plans/", {"action": "free", kind: [known, "misspelt"]})
+        assert (refused.status_code, refused.json()["details"]["unknown"]) == (422, ["misspelt"])
     assert post("claims/").status_code in (201, 204)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotator.models import Event
 from reviews.models import GoldRate
 from tests.api_client import ApiClient, refusal
 from tests.factories import changed, current
@@ -20,6 +21,11 @@ def test_a_gold_item_is_made_listed_and_retired() -> None:
     item = made.json()
     assert (item["source"], item["planted"], item["errors"], item["submitted"]) == (source.public_id, True, 1, 0)
     assert refusal(api.send(path, {"dialogue": source.public_id, "stage": STAGE})) == (409, "conflict")
+    other = {"dialogue": verified(team).public_id, "stage": STAGE, "variants": {"misspelt": planted}}
+    for more in ({}, {"document": planted}):
+        answer = api.send(path, other | more)
+        assert refusal(answer) == (422, "invalid")
+        assert answer.json()["details"]["field"] == "variants"
     assert ApiClient(team.senior).get(path).json()["results"] == [item]
     assert api.get(f"{path}{item['public_id']}/").json() == item
     retired = api.send(f"{path}{item['public_id']}/retire/", {"reason": "Known"}).json()
@@ -39,3 +45,7 @@ def test_a_rate_is_set_and_what_is_left_out_stays() -> None:
     assert refusal(api.send(path, {"stage": STAGE, "rate": 0.6}))[0] == 400
     assert refusal(api.send(path, {"stage": "nowhere", "rate": 0.1})) == (422, "invalid")
     assert GoldRate.objects.get().secret not in str(api.get(path).json())
+    events = Event.objects.filter(kind="gold.rate_set")
+    assert events.count() == 2
+    api.send(path, {"stage": STAGE, "rate": 0.05})
+    assert events.count() == 2

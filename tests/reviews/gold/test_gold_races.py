@@ -1,5 +1,6 @@
 """Several people at one gold item at one moment."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -7,10 +8,10 @@ from django.db import transaction
 
 from annotator.models import Dialogue, Job, OutdatedDialogue
 from annotator.services.projects import publish_guideline
-from reviews.models import Claim, ClaimState, GoldItem, GoldScore, Slot, SlotState
+from reviews.models import Claim, ClaimState, GoldItem, GoldRate, GoldScore, Slot, SlotState
 from reviews.services.cycles.outdated import mark_outdated, read_scope
 from reviews.services.cycles.start import publish_batch
-from reviews.services.gold.settings import retire_gold_item
+from reviews.services.gold.settings import retire_gold_item, set_gold_rate
 from reviews.services.queue.claims import claim_next
 from reviews.services.statistics.counters import recount, stored_counters
 from tests.factories import Team, make_dialogue, make_item
@@ -92,6 +93,16 @@ def test_claiming_and_handing_in_against_retiring(team: Team, monkeypatch: pytes
     assert Dialogue.objects.get(pk=item.source_id).gold_role == ""
     item.refresh_from_db()
     assert not item.live
+
+
+@pytest.mark.postgres
+def test_two_administrators_set_the_first_rate_at_the_same_moment(team: Team) -> None:
+    def setting(rate: float) -> Any:
+        return partial(set_gold_rate, actor=team.administrator, project=team.project, stage=STAGE, rate=rate)
+
+    for _ in range(5):
+        GoldRate.objects.all().delete()
+        assert lost(race(*(setting(rate) for rate in (0.1, 0.2, 0.3, 0.4)))) == []
 
 
 @pytest.mark.postgres
