@@ -71,7 +71,7 @@ def test_what_is_missing_is_said_in_a_sentence(say: Say, monkeypatch: pytest.Mon
 def test_plain_http_to_another_machine_needs_a_word_and_gets_a_warning(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = {"projects/": (200, {"next": None, "results": []})}
+    answers: dict[str, Any] = {"projects/": (200, {"next": None, "results": []})}
     assert say(answers, "projects", "--insecure") == (0, "", "")
     monkeypatch.setenv("ASSAY_URL", "http://a.example")
     code, _, err = say(answers, "projects")
