@@ -264,11 +264,13 @@ def decide_together(
 ) -> Review:
     """Submit the decision and record who was present, in one transaction. ``submission``: see ``submit_review``.
 
-    ``people``: public ids of members besides the actor. Raises Invalid if there is nobody else.
+    ``people``: public ids of members besides the actor. Raises Invalid if there is nobody else, Conflict if the slot is
+    not a dispute of the session's round.
     """
     project = session.project
     origin = submission["slot"].stage_run.escalated_from
-    if origin is None or (origin.stage, origin.round) != (session.stage, session.round):
+    here = (session.project_id, session.stage, session.round)
+    if origin is None or (origin.project_id, origin.stage, origin.round) != here:
         raise Conflict(_("This item isn’t a dispute of this round. Decide it in its own session, or alone."))
     present = [one for one in _members(project, people) if one.pk != actor.pk]
     if not present:

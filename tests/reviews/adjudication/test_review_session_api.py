@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from annotator.models import Role
 from reviews.models import Claim, Review, ReviewSession, SessionDecision
 from tests.api_client import ApiClient, refusal
-from tests.factories import Team, adopt_c3, make_item, make_team
+from tests.factories import Team, adopt_c3, give_role, make_item, make_team
 from tests.pages import one_line
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
@@ -90,6 +91,13 @@ def test_a_decision_needs_others_and_belongs_to_its_round(team: Team) -> None:
     wrong = api.send(f"{sessions(team)}{elsewhere.stage}-1/decisions/", decision(claim, **others))
     assert refusal(wrong) == (409, "conflict")
     assert "isn’t a dispute of this round" in wrong.json()["sentence"]
+    # Nor is it one of the same round of another project.
+    other = make_team()
+    adopt_c3(other)
+    give_role(other.project, team.senior, Role.SENIOR_REVIEWER)
+    api.send(f"{sessions(other)}cross_check-1/", {"people": [other.annotators[0].public_id]})
+    foreign = decision(claim, people=[other.annotators[0].public_id])
+    assert refusal(api.send(f"{sessions(other)}cross_check-1/decisions/", foreign)) == (409, "conflict")
     assert not Review.objects.filter(slot__public_id=claim["slot"]).exists()
     assert not SessionDecision.objects.exists()
 
