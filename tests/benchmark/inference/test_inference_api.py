@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.any_database]
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """No worker is woken: tests run the jobs themselves; and nobody waits."""
+    """No worker is woken, because tests run the jobs themselves, and requests are repeated without pauses."""
     monkeypatch.setattr(jobs, "wake", lambda job: None)
     monkeypatch.setattr(clients, "_FIRST_WAIT", 0.001)
     monkeypatch.setattr(clients, "GIVE_UP", 0.05)
