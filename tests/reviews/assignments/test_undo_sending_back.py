@@ -300,6 +300,8 @@ def test_reviews_of_a_blind_stage_that_became_visible_prevent_the_undo_and_the_p
     assert back.refused == [
         [half.external_id, "Sending it back made reviews of a blind stage visible, so this stage can’t go on."]
     ]
+    shown = one_line(client.get(f"/p/{team.project.slug}/assignments/plans/{back.public_id}/"))
+    assert "The review of each item continues, or counts again, as it was before" in shown
     confirm(team, back)
     fresh.refresh_from_db()
     assert (fresh.status, fresh.stage) == (DialogueStatus.IN_REVIEW, "cross_check")
