@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, read_fields
+from annotator.api.inputs import BoundedListField, Input, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.fields import MAX_FIELDS
@@ -20,7 +20,7 @@ class CustomFieldsSerializer(Input):
     """``definitions``: each with key, title, type and scope. ``version``: the one that they were read with."""
 
     version = serializers.IntegerField(min_value=0)
-    definitions = serializers.ListField(child=serializers.DictField(), max_length=MAX_FIELDS)
+    definitions = BoundedListField(child=serializers.DictField(), max_length=MAX_FIELDS)
 
 
 class CustomFieldsChangeSerializer(CustomFieldsSerializer):

@@ -1,14 +1,17 @@
 """Rules for all request bodies: no unknown fields or values, no numbers in place of texts."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 from rest_framework import serializers
 from rest_framework.request import Request
 
-#: Unknown fields that a refusal names.
+#: Unknown fields, and wrong entries of a list or an object, that a refusal names.
 _MOST_NAMED = 10
+_TOO_MANY = gettext_noop("There are more than %(most)d entries. Send fewer.")
 
 
 class Input(serializers.Serializer[Any]):
@@ -57,6 +60,39 @@ class StrictCharField(serializers.CharField):
         return super().to_internal_value(data)
 
 
+def _validated(child: Any, entries: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return the places and values of entries. Raises ValidationError for the first wrong ones: with a million of them,
+    an answer would need a gigabyte.
+    """
+    found, wrong = [], {}
+    for place, value in entries:
+        try:
+            found.append((place, child.run_validation(value)))
+        except serializers.ValidationError as error:
+            wrong[place] = error.detail
+            if len(wrong) == _MOST_NAMED:
+                break
+    if wrong:
+        raise serializers.ValidationError(wrong)
+    return found
+
+
+class BoundedListField(serializers.ListField):
+    """A list of at most ``max_length`` entries, which are counted before they are read."""
+
+    def __init__(self, *, max_length: int, **options: Any) -> None:
+        super().__init__(max_length=max_length, **options)
+        self.most = max_length
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, list) and len(data) > self.most:
+            raise serializers.ValidationError(_(_TOO_MANY) % {"most": self.most})
+        return super().to_internal_value(data)
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        return [value for _place, value in _validated(self.child, enumerate(data))]
+
+
 class BoundedDictField(serializers.DictField):
     """An object of at most ``most`` entries."""
 
@@ -64,9 +100,11 @@ class BoundedDictField(serializers.DictField):
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict) and len(data) > self.most:
-            sentence = _("There are more than %(most)d entries. Send fewer.")
-            raise serializers.ValidationError(sentence % {"most": self.most})
+            raise serializers.ValidationError(_(_TOO_MANY) % {"most": self.most})
         return super().to_internal_value(data)
+
+    def run_child_validation(self, data: dict[Any, Any]) -> dict[str, Any]:
+        return dict(_validated(self.child, ((str(key), value) for key, value in data.items())))
 
 
 class StrictBooleanField(serializers.BooleanField):

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
@@ -44,9 +44,7 @@ class EndedRolesSerializer(serializers.Serializer[Any]):
 
 
 class NewInvitationSerializer(Input):
-    roles = serializers.ListField(
-        child=serializers.ChoiceField(choices=_ROLES), allow_empty=False, max_length=len(_ROLES)
-    )
+    roles = BoundedListField(child=serializers.ChoiceField(choices=_ROLES), allow_empty=False, max_length=len(_ROLES))
     note = StrictCharField(
         max_length=120, required=False, allow_blank=True, default="", help_text="Only administrators see it."
     )

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, read_fields
+from annotator.api.inputs import BoundedListField, Input, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
 from annotator.core.scopes import Scope
@@ -35,7 +35,7 @@ class SuggestionInputSerializer(serializers.Serializer[Any]):
 
 
 @extend_schema_field(SuggestionInputSerializer(many=True))
-class _SuggestionsField(serializers.ListField):
+class _SuggestionsField(BoundedListField):
     """A list; each of its items is read by the service, so that a bad one does not stop the others."""
 
     child = serializers.JSONField(allow_null=True)

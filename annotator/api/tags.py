@@ -3,12 +3,11 @@
 from typing import Any
 
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
 from annotator.core.scopes import Scope
@@ -24,8 +23,8 @@ _RESPONSES = {
 }
 
 
-def _names(**more: Any) -> serializers.ListField:
-    return serializers.ListField(child=StrictCharField(max_length=4 * MAX_LENGTH), max_length=MAX_TAGS, **more)
+def _names(**more: Any) -> BoundedListField:
+    return BoundedListField(child=StrictCharField(max_length=4 * MAX_LENGTH), max_length=MAX_TAGS, **more)
 
 
 class TagsSerializer(Input):

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.serializers import ErrorSerializer, JobStateSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue, requested_revision
 from annotator.core.scopes import Scope
@@ -17,6 +17,7 @@ from annotator.core.validators import Subject, subject_of, subjects_of
 from annotator.errors import Hidden
 from annotator.models import Job
 from annotator.services.dialogues.trials import (
+    MAX_TEXTS,
     known_outcomes,
     load_trial,
     read_trial,
@@ -40,8 +41,9 @@ class TrialInputSerializer(Input):
         max_length=100,
         help_text="Id of a constraint, to try only its validator; default: all validators of the case.",
     )
-    responses = serializers.ListField(
+    responses = BoundedListField(
         child=serializers.CharField(allow_blank=True, trim_whitespace=False),
+        max_length=MAX_TEXTS,
         required=False,
         default=list,
         help_text="More responses for the constraint’s validator to judge; only you see them.",

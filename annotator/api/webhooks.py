@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictBooleanField, StrictCharField, read_fields
 from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor
@@ -30,7 +30,7 @@ class WebhookInputSerializer(Input):
     """A new webhook."""
 
     url = StrictCharField(max_length=hooks.MAX_URL, help_text="The address to which messages are posted.")
-    events = serializers.ListField(
+    events = BoundedListField(
         child=serializers.ChoiceField(choices=_EVENTS),
         allow_empty=False,
         max_length=len(_EVENTS),
@@ -45,7 +45,7 @@ class WebhookChangeSerializer(Input):
     """What to change; a field that is left out keeps its value."""
 
     url = StrictCharField(max_length=hooks.MAX_URL, required=False)
-    events = serializers.ListField(
+    events = BoundedListField(
         child=serializers.ChoiceField(choices=_EVENTS), allow_empty=False, max_length=len(_EVENTS), required=False
     )
     description = StrictCharField(max_length=hooks.MAX_DESCRIPTION, required=False, allow_blank=True)

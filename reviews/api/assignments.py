@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from annotator.api.inputs import BoundedDictField, Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedDictField, BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, answer_page, size_of
 from annotator.api.views import NOT_FOUND, actor, administered_project
 from annotator.core.scopes import Scope
@@ -37,14 +37,14 @@ class PlanInputSerializer(Input):
     """Changes ``slots``, ``dialogues``, or the dialogues that match ``filters``."""
 
     action = serializers.ChoiceField(PlanAction.choices)
-    slots = serializers.ListField(
+    slots = BoundedListField(
         child=StrictCharField(max_length=12),
         required=False,
         default=list,
         max_length=plans.MAX_SLOTS,
         help_text="Ids of slots.",
     )
-    dialogues = serializers.ListField(
+    dialogues = BoundedListField(
         child=StrictCharField(max_length=12),
         required=False,
         default=list,
@@ -58,7 +58,7 @@ class PlanInputSerializer(Input):
         allow_null=True,
         help_text="Filters of the list of dialogues. {} means all of them.",
     )
-    to = serializers.ListField(
+    to = BoundedListField(
         child=StrictCharField(max_length=12),
         required=False,
         default=list,
@@ -69,9 +69,7 @@ class PlanInputSerializer(Input):
     stage = StrictCharField(
         required=False, default="", allow_blank=True, max_length=40, help_text="Key of the stage to send back to."
     )
-    tags = serializers.ListField(
-        child=StrictCharField(max_length=160), required=False, default=list, max_length=MAX_TAGS
-    )
+    tags = BoundedListField(child=StrictCharField(max_length=160), required=False, default=list, max_length=MAX_TAGS)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=500)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotator.api.inputs import BoundedDictField, Input, StrictBooleanField, StrictCharField
+from annotator.api.inputs import BoundedDictField, BoundedListField, Input, StrictBooleanField, StrictCharField
 from annotator.api.schema import DOCUMENT_SCHEMA
 from reviews.models import Review, ReviewError, Ruling, Verdict
 from reviews.services.submission.checklists import without_yes
@@ -103,9 +103,7 @@ class SubmissionSerializer(TokenSerializer):
         default=dict,
         help_text="Notes in the same form: what is wrong if the answer is no. A note on a yes is refused.",
     )
-    named_errors = serializers.ListField(
-        child=NamedErrorSerializer(), required=False, default=list, max_length=MAX_ENTRIES
-    )
+    named_errors = BoundedListField(child=NamedErrorSerializer(), required=False, default=list, max_length=MAX_ENTRIES)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=MAX_REASON)
     rulings = BoundedDictField(
         child=RulingInputSerializer(),

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, read_fields
+from annotator.api.inputs import BoundedListField, Input, read_fields
 from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
@@ -41,7 +41,7 @@ class ToolsetDetailSerializer(ToolsetSerializer):
 
 
 class ToolsetContentSerializer(Input):
-    tools = serializers.ListField(child=ObjectField(), max_length=10_000)
+    tools = BoundedListField(child=ObjectField(), max_length=10_000)
     implementation = ObjectField(
         required=False, allow_null=True, default=None, help_text="“source”, and “class” and “load”, which may be null."
     )

@@ -1,6 +1,7 @@
 """Requests that the API refuses before reading any field, and refuses fast."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.utils.functional import lazystr
+from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 
 from annotator.api import parsing
+from annotator.api.inputs import BoundedDictField, BoundedListField, Input
 from annotator.api.parsing import MAX_VALUES, StrictJSONParser, TooLarge
 from annotator.api.rendering import FastJSONRenderer, stored_json, stored_tools
+from annotator.api.schema_view import description
 from annotator.core.schema import canonical
 
 
@@ -47,6 +51,42 @@ def test_what_could_not_be_stored_is_refused_with_a_sentence(body: bytes) -> Non
 def test_the_place_of_the_fault_is_named() -> None:
     with pytest.raises(ParseError, match="At /document/tasks/0/user_message: The text contains a NUL"):
         read(b'{"document": {"tasks": [{"user_message": "a\\u0000"}]}}')
+
+
+def test_entries_are_counted_before_they_are_read_and_only_the_first_wrong_ones_are_named() -> None:
+    class Entry(serializers.CharField):
+        read = 0
+
+        def run_validation(self, data: Any = None) -> Any:
+            Entry.read += 1
+            return super().run_validation(data)
+
+    for field, entries in (
+        (BoundedListField(child=Entry(max_length=1), max_length=500), ["ab"] * 501),
+        (BoundedDictField(child=Entry(max_length=1)), {str(place): "ab" for place in range(501)}),
+    ):
+        Entry.read = 0
+        with pytest.raises(serializers.ValidationError, match="more than 500 entries"):
+            field.run_validation(entries)
+        assert Entry.read == 0
+        few = entries[:500] if isinstance(entries, list) else dict(list(entries.items())[:500])
+        with pytest.raises(serializers.ValidationError) as caught:
+            field.run_validation(few)
+        assert (len(caught.value.detail), Entry.read) == (10, 10)
+
+
+def test_every_list_in_a_body_has_a_limit() -> None:
+    description()
+    for shape in _shapes(Input):
+        for name, field in shape().fields.items():
+            assert not isinstance(field, serializers.ListSerializer), f"{shape.__name__}.{name}"
+            assert isinstance(field, BoundedListField) or not isinstance(field, serializers.ListField), name
+
+
+def _shapes(shape: type[Input]) -> Iterator[type[Input]]:
+    for under in shape.__subclasses__():
+        yield under
+        yield from _shapes(under)
 
 
 def test_a_body_is_read_only_up_to_the_limit(settings: Any) -> None:
