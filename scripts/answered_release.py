@@ -25,7 +25,8 @@ from benchmark.models import ReleaseItem  # noqa: E402
 from benchmark.services.imports.requests import start_import  # noqa: E402
 from benchmark.services.releases.requests import start_release  # noqa: E402
 from reviews.core.protocols import AuthorRule, Eligible, Protocol, Stage, StageKind  # noqa: E402
-from reviews.core.protocols.presets import EXPERT, TAXONOMY  # noqa: E402
+from reviews.core.protocols.presets import EXPERT  # noqa: E402
+from reviews.core.protocols.taxonomy import TAXONOMY  # noqa: E402
 from reviews.models import Slot  # noqa: E402
 from reviews.services.protocols.versions import adopt_protocol  # noqa: E402
 from reviews.services.queue.claims import claim_slot  # noqa: E402
