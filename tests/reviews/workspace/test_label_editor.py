@@ -136,6 +136,6 @@ def test_the_fields_of_a_case_are_beside_its_scenario_and_in_its_calls(client: C
 def test_the_place_of_a_field_about_the_dialogue_shows_the_dialogues_fields(client: Client, slot: str) -> None:
     # As the link of a finding has it.
     page = one_line(client.get(reverse("workspace", args=[slot]) + "?at=/labels/quality"))
-    assert '<legend>Quality' in page or "Quality" in page.split('id="inspector"', 1)[-1]
+    assert "<legend>Quality" in page or "Quality" in page.split('id="inspector"', 1)[-1]
     assert "Questions about the whole dialogue" in page
     assert "How hard is it?" not in page.split("Custom fields", 1)[-1]
