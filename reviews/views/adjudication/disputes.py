@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -313,7 +314,7 @@ def _refused_places(
     """Return (label, URL) of every place that a refusal names."""
     details = refused.details
     anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
-    out = [(sheet_words(sheet, dispute, anchor), _way_to(sheet, bench, anchor)) for anchor in anchors]
+    out = [(capfirst(sheet_words(sheet, dispute, anchor)), _way_to(sheet, bench, anchor)) for anchor in anchors]
     out += [(one["message"], _way_to(sheet, bench, one["anchor"])) for one in details.get("findings", [])]
     return list(dict.fromkeys(out))
 
