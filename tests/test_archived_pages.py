@@ -92,7 +92,7 @@ def test_periodic_tasks_only_add_up_what_was_written(archived: AccessProject) ->
     Slot.objects.filter(project=project, state="open").update(reserved_for=archived.people["deactivated"])
     Membership.objects.filter(user=archived.people["deactivated"]).update(ended_at=past)
     rows = {label: set(kept) for label, kept in _rows(project).items()}
-    for task, _seconds in settings._PERIODIC_TASKS.values():
+    for task in [entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()]:
         module, _, function = task.rpartition(".")
         with written() as tables:
             getattr(import_module(module), function)()

@@ -99,6 +99,8 @@ def test_a_client_may_accept_only_the_type_of_the_file(access: AccessProject) ->
         answer = client.get(f"{address(name, access.ids)}?{query}", headers={"accept": kind})
         assert answer.status_code in (200, 409), name
         assert answer.status_code == 409 or answer["Content-Type"].startswith(kind)
+        # The archive's file stays open until it has been read.
+        assert answer.getvalue()
 
 
 def test_a_file_is_for_those_who_may_read_the_list(access: AccessProject) -> None:
