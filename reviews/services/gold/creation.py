@@ -275,8 +275,8 @@ def _planted(origins: Sequence[GoldOrigin], source: Dialogue, given: Mapping[str
     if unknown := [name for name in given if name not in known]:
         sentence = _("“%(name)s” isn’t a variant of %(id)s. Use the public ids of its variants: %(known)s.")
         others = ", ".join(sorted(known - {source.public_id})) or _("it has none")
-        details = {"name": unknown[0][:40], "id": source.external_id, "known": others}
-        raise Invalid(sentence % details, field="variants")
+        words = {"name": unknown[0][:40], "id": source.external_id, "known": others}
+        raise Invalid(sentence % words, field="variants")
     shown = {}
     for origin in origins:
         answer = origin.answer.document()
