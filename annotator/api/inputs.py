@@ -1,6 +1,6 @@
 """Rules for all request bodies: no unknown fields or values, no numbers in place of texts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -103,7 +103,7 @@ class BoundedDictField(serializers.DictField):
             raise serializers.ValidationError(_(_TOO_MANY) % {"most": self.most})
         return super().to_internal_value(data)
 
-    def run_child_validation(self, data: dict[Any, Any]) -> dict[str, Any]:
+    def run_child_validation(self, data: Mapping[str, Any]) -> dict[str, Any]:
         return dict(_validated(self.child, ((str(key), value) for key, value in data.items())))
 
 
