@@ -175,15 +175,15 @@ def _undo_words(plan: AssignmentPlan) -> list[str]:
     if forecast is None:
         return []
     sentence = ngettext(
-        "%(count)s item can be undone for %(days)s days, as long as nobody works on it.",
-        "%(count)s items can be undone for %(days)s days, as long as nobody works on them.",
+        "For %(count)s item, this can be undone for %(days)s days, as long as nobody works on it.",
+        "For %(count)s items, this can be undone for %(days)s days, as long as nobody works on them.",
         forecast.undoable,
     )
     out = [sentence % {"count": f"{forecast.undoable:,}", "days": UNDO_DAYS}]
     if forecast.revealed:
         sentence = ngettext(
-            "%(count)s item can’t be undone: the reviews in its blind stage become visible.",
-            "%(count)s items can’t be undone: the reviews in their blind stage become visible.",
+            "For %(count)s item, this can’t be undone: the reviews in its blind stage become visible.",
+            "For %(count)s items, this can’t be undone: the reviews in their blind stage become visible.",
             forecast.revealed,
         )
         out.append(sentence % {"count": f"{forecast.revealed:,}"})

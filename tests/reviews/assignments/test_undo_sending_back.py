@@ -289,8 +289,8 @@ def test_reviews_of_a_blind_stage_that_became_visible_prevent_the_undo_and_the_p
     client.force_login(team.administrator)
     page = f"/p/{team.project.slug}/assignments/plans/{made.public_id}/"
     shown = one_line(client.get(page))
-    assert "1 item can be undone for 7 days, as long as nobody works on it." in shown
-    assert "1 item can’t be undone: the reviews in its blind stage become visible." in shown
+    assert "For 1 item, this can be undone for 7 days, as long as nobody works on it." in shown
+    assert "For 1 item, this can’t be undone: the reviews in its blind stage become visible." in shown
     api = f"/api/projects/{team.project.slug}/assignments/plans/{made.public_id}/"
     assert client.get(api).json()["undo"] == {"undoable": 1, "revealed": 1, "answers": 0}
     confirm(team, made)
