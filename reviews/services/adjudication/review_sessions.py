@@ -264,7 +264,7 @@ def decide_together(
 ) -> Review:
     """Submit the decision and record who was present, in one transaction. ``submission``: see ``submit_review``.
 
-    ``people``: public ids of members besides the actor. Raises Invalid if there is nobody else, Conflict if the slot is
+    ``people``: public ids of members other than the actor. Raises Invalid if there is nobody else, Conflict if the slot is
     not a dispute of the session's round.
     """
     project = session.project
