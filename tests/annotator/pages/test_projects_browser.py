@@ -242,7 +242,7 @@ def test_a_token_is_made_copied_and_gone(open_page, team):
     playwright.expect(page.locator(f'[value="{secret}"]')).to_have_count(0)
 
 
-def tab_stops(page, most=200):
+def tab_stops(page, most=1000):
     """Return the elements that the Tab key reaches, from the top of the page to its end."""
     reached = []
     for _ in range(most):
