@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.serializers import JobStateSerializer
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
@@ -38,10 +38,8 @@ class Jobs(APIView):
     )
     def get(self, request: Request, slug: str) -> Response:
         project = administered_project(request, slug)
-        paginator = self.pagination_class()
         rows = jobs_of(actor=actor(request), project=project)
-        page = paginator.paginate_queryset(rows, request, self, since=jobs_changed_since)
-        return paginator.get_paginated_response(JobSerializer(page, many=True).data)
+        return answer_page(self, request, rows, JobSerializer, jobs_changed_since)
 
 
 class JobDetail(APIView):

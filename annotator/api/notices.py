@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination
 from annotator.api.views import NOT_FOUND, REFUSALS, actor
 from annotator.core.scopes import Scope
@@ -34,9 +34,9 @@ class NoticeSerializer(serializers.ModelSerializer[Notice]):
         fields = ["public_id", "project", "kind", "dialogue", "text", "target", "created_at", "read_at"]
 
 
-def _kinds(**more: Any) -> serializers.ListField:
+def _kinds(**more: Any) -> BoundedListField:
     kinds = serializers.ChoiceField(choices=NoticeKind.choices)
-    return serializers.ListField(
+    return BoundedListField(
         child=kinds, max_length=len(NoticeKind), help_text="Kinds of notices in the daily mail.", **more
     )
 

@@ -7,22 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.jobs import JobSerializer
-from annotator.api.pagination import KeyPagination
-from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
+from annotator.api.pagination import KeyPagination, answer_page
+from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import one_of
 from annotator.services.jobs.reading import load_job
 from benchmark.api import board_serializers as shapes
 from benchmark.api.runs import OVERSEERS
-from benchmark.api.views import FILE
 from benchmark.core.scoring.scoring_run import FAMILIES
 from benchmark.models import Release, ScoreSet
 from benchmark.services.runs import boards, listing, rescoring, withdrawn
@@ -73,6 +73,7 @@ class ScoreBoardFile(APIView):
         parameters=[*_CHOICES, OpenApiParameter("format", enum=list(DOCUMENTS), description="By default CSV.")],
         responses={
             **{(200, kind.partition(";")[0]): FILE for kind in DOCUMENTS.values()},
+            (200, DOCUMENTS["json"]): OpenApiResponse(OpenApiTypes.ANY, "The rows."),
             400: REFUSALS[400], 403: OVERSEERS, 404: NOT_FOUND,
         },
         operation_id="score_boards_file",
@@ -144,10 +145,8 @@ class RunCompareEntries(APIView):
         boards.compare_runs(first, second)
         which = one_of(request.query_params, "which", boards.SIDES)
         rows = boards.list_changed(first, second, which=which)
-        paginator = self.pagination_class()
         since = listing.scores_changed_since(first.run.release)
-        page = paginator.paginate_queryset(rows, request, self, since=since)
-        return paginator.get_paginated_response(shapes.ChangedEntrySerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.ChangedEntrySerializer, since)
 
 
 def _column(column: tuple[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.pagination import KeyPagination
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project, requested_dialogue
 from annotator.core.scopes import Scope
 from annotator.models import Dialogue
@@ -67,9 +67,7 @@ class EntryList(APIView):
         project = load_project(actor=actor(request), slug=slug)
         release = boards.load_overseen(actor=actor(request), project=project, public_id=public_id)
         rows = suspects.list_statistics(release, flag=one_of(request.query_params, "flag", shapes.FLAGS))
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=listing.scores_changed_since(release))
-        return paginator.get_paginated_response(shapes.EntrySerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.EntrySerializer, listing.scores_changed_since(release))
 
 
 class EntryDetail(APIView):

@@ -14,12 +14,12 @@ from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import ErrorSerializer
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import FILE, NOT_FOUND, actor
 from annotator.core.scopes import Scope
 from annotator.errors import Invalid
 from annotator.services.access.permissions import load_project, require_administrator
 from annotator.services.database.filters import one_of
-from benchmark.api.views import CONFLICT, DENIED, FILE, INVALID, MALFORMED
+from benchmark.api.views import CONFLICT, DENIED, INVALID, MALFORMED
 from benchmark.core.archives.errata import MAX_EVIDENCE, MAX_PLACE, MAX_REASON, Severity
 from benchmark.models import ErratumReport, Release, ReportState
 from benchmark.services.releases import errata as reports

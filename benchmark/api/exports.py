@@ -6,12 +6,11 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from annotator.api.rendering import FileNegotiation
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import FILE, NOT_FOUND, actor
 from annotator.services.access.permissions import load_project
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues.listing import Filters
 from annotator.services.dialogues.sorting import order_of, sort_of
-from benchmark.api.views import FILE
 from benchmark.services.exports import TYPES, export_dialogues
 from reviews.api.dialogues import FILTERS, SORT
 from reviews.services.protocols.versions import stage_titles

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from annotator.api.inputs import Input, StrictBooleanField, StrictCharField
+from annotator.api.inputs import BoundedListField, Input, StrictBooleanField, StrictCharField
 from annotator.api.serializers import JobStateSerializer
 from annotator.core.schema.exact_json import dumps
 from benchmark.core.scoring.scoring_run import FAMILIES
@@ -66,7 +66,7 @@ class _EntriesSerializer(Input):
     history = serializers.ChoiceField(
         choices=HISTORIES, required=False, help_text="Whether earlier tasks are shown with their calls."
     )
-    delays = serializers.ListField(
+    delays = BoundedListField(
         child=StrictCharField(max_length=20), required=False, min_length=1, max_length=limits.MAX_DELAYS,
         help_text="Of composites: rounds until a result comes, such as 0, 1 or 0-1.",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.services.jobs.jobs import cancel_job
@@ -40,9 +40,7 @@ class InferenceList(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         release = _release(request, slug, public_id)
         rows = requests.list_inferences(actor=actor(request), release=release)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=requests.changed_since)
-        return paginator.get_paginated_response(shapes.InferenceSerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.InferenceSerializer, requests.changed_since)
 
     @extend_schema(
         request=shapes.InferenceInputSerializer,
@@ -130,9 +128,7 @@ class BaselineList(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         release = _release(request, slug, public_id)
         rows = baselines.list_baselines(actor=actor(request), release=release)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=requests.changed_since)
-        return paginator.get_paginated_response(shapes.InferenceSerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.InferenceSerializer, requests.changed_since)
 
     @extend_schema(
         request=shapes.BaselineInputSerializer,

@@ -21,10 +21,9 @@ from annotator.api.filters import parameters_of
 from annotator.api.pagination import MAX_SIZE
 from annotator.api.rendering import FileNegotiation
 from annotator.api.schema_view import description
-from annotator.api.views import NOT_FOUND, REFUSALS
+from annotator.api.views import FILE, NOT_FOUND, REFUSALS
 from annotator.core.schema.exact_json import dumps, loads
 from annotator.services.database.filters import UnknownFilter, one_of
-from benchmark.api.views import FILE
 from benchmark.core.archives.table import NUMBER, TEXT, TEXTS, TableWriter
 from benchmark.services.exports import TYPES, as_cell
 

@@ -11,11 +11,10 @@ from rest_framework.views import APIView
 from annotator.api.inputs import Input, StrictCharField, read_fields
 from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import JobStateSerializer
-from annotator.api.views import REFUSALS, actor, administered_project
+from annotator.api.views import FILE, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
 from annotator.models import Job, ProjectDeletion
-from benchmark.api.views import FILE
 from benchmark.services.project_data.deletion import cancel_deletion, plan_deletion, planned_deletion
 from benchmark.services.project_data.export import last_export, start_export
 from benchmark.views.archiving import export_response

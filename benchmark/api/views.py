@@ -1,7 +1,6 @@
 """The API of imports and releases. It calls the same services as the pages, so the same rules apply."""
 
 from django.http import FileResponse, StreamingHttpResponse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.parsers import MultiPartParser
@@ -13,7 +12,7 @@ from annotator.api.inputs import read_fields
 from annotator.api.pagination import KeyPagination, KeysetPagination, answer_page
 from annotator.api.rendering import FileNegotiation
 from annotator.api.serializers import ErrorSerializer
-from annotator.api.views import NOT_FOUND, actor
+from annotator.api.views import FILE, NOT_FOUND, actor
 from annotator.core.scopes import Scope
 from annotator.models import Project
 from annotator.services.access.permissions import load_project, require_administrator
@@ -30,7 +29,6 @@ DENIED = OpenApiResponse(ErrorSerializer, "Administrators only.")
 CONFLICT = OpenApiResponse(ErrorSerializer, "The current state does not allow this; the message gives the reason.")
 INVALID = OpenApiResponse(ErrorSerializer, "The input is invalid; the message gives the reason.")
 MALFORMED = OpenApiResponse(ErrorSerializer, "Fields are missing or invalid; see details.")
-FILE = OpenApiResponse(OpenApiTypes.BINARY, "The file.")
 
 
 class ImportList(APIView):

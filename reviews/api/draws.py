@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.services.access.permissions import load_project
@@ -81,9 +81,7 @@ class Draws(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         rows = samples.all_draws(actor=actor(request), project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=samples.draws_changed_since)
-        return paginator.get_paginated_response(DrawSerializer(page, many=True).data)
+        return answer_page(self, request, rows, DrawSerializer, samples.draws_changed_since)
 
     @extend_schema(
         request=DrawInputSerializer,

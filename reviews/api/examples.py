@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import SINCE, KeysetPagination
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
+from annotator.api.pagination import SINCE, KeysetPagination, answer_page
 from annotator.api.schema import DOCUMENT_SCHEMA
 from annotator.api.views import NOT_FOUND, REFUSALS, actor
 from annotator.core.schema.documents import Policy
@@ -21,11 +21,11 @@ from reviews.services.feedback import examples
 from reviews.services.protocols.versions import stage_titles
 
 
-def _keys(child: serializers.Field[Any, Any, Any, Any], **more: Any) -> serializers.ListField:
-    return serializers.ListField(child=child, required=False, default=list, max_length=100, **more)
+def _keys(child: serializers.Field[Any, Any, Any, Any], **more: Any) -> BoundedListField:
+    return BoundedListField(child=child, required=False, default=list, max_length=100, **more)
 
 
-def _policies(**more: Any) -> serializers.ListField:
+def _policies(**more: Any) -> BoundedListField:
     return _keys(serializers.ChoiceField([str(one) for one in Policy]), **more)
 
 
@@ -98,9 +98,7 @@ class Examples(APIView):
             stage=one_of(request.query_params, "stage", lambda: stage_titles(project)),
             policy=one_of(request.query_params, "policy", [str(one) for one in Policy]),
         )
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=examples.examples_changed_since)
-        return paginator.get_paginated_response(ExampleSerializer(page, many=True).data)
+        return answer_page(self, request, rows, ExampleSerializer, examples.examples_changed_since)
 
     @extend_schema(
         request=NewExampleSerializer,

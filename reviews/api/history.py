@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.jobs import JobSerializer
-from annotator.api.pagination import KeyPagination
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
@@ -86,9 +86,7 @@ class History(APIView):
         history.visible_events(actor=actor(request), project=project)
         filters = history.read_filters(request.query_params, project=project)
         rows = history.filtered_events(actor=actor(request), project=project, filters=filters)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=history.events_changed_since(project))
-        return paginator.get_paginated_response(EventSerializer(page, many=True).data)
+        return answer_page(self, request, rows, EventSerializer, history.events_changed_since(project))
 
 
 class HistoryFile(APIView):

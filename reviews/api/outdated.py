@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.jobs import JobSerializer
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import REFUSALS, actor, administered_project
 from annotator.core.schema.documents import Policy
 from annotator.core.scopes import Scope
@@ -20,11 +20,11 @@ from reviews.services.cycles import outdated
 _READ = {status: REFUSALS[status] for status in (403, 404)}
 
 
-def _keys(child: serializers.Field[Any, Any, Any, Any], **more: Any) -> serializers.ListField:
-    return serializers.ListField(child=child, required=False, default=list, max_length=100, **more)
+def _keys(child: serializers.Field[Any, Any, Any, Any], **more: Any) -> BoundedListField:
+    return BoundedListField(child=child, required=False, default=list, max_length=100, **more)
 
 
-def _policies(**more: Any) -> serializers.ListField:
+def _policies(**more: Any) -> BoundedListField:
     return _keys(serializers.ChoiceField([str(one) for one in Policy]), **more)
 
 
@@ -98,9 +98,7 @@ class GuidelineChanges(APIView):
     def get(self, request: Request, slug: str) -> Response:
         project = administered_project(request, slug)
         rows = outdated.all_changes(actor=actor(request), project=project)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=outdated.changes_changed_since)
-        return paginator.get_paginated_response(GuidelineChangeSerializer(page, many=True).data)
+        return answer_page(self, request, rows, GuidelineChangeSerializer, outdated.changes_changed_since)
 
     @extend_schema(
         request=MarkSerializer,

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
-from annotator.api.pagination import KeyPagination
+from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
+from annotator.api.pagination import KeyPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor
 from annotator.core.scopes import Scope
 from annotator.errors import Conflict
@@ -28,8 +28,8 @@ from reviews.services.queue.slot_work import load_claim
 _READ = {403: REFUSALS[403], 404: NOT_FOUND}
 
 
-def _people(**more: Any) -> serializers.ListField:
-    return serializers.ListField(child=StrictCharField(max_length=12), max_length=500, **more)
+def _people(**more: Any) -> BoundedListField:
+    return BoundedListField(child=StrictCharField(max_length=12), max_length=500, **more)
 
 
 class DisputedRoundSerializer(serializers.Serializer[Any]):
@@ -181,9 +181,7 @@ class ReviewSessionDecisions(APIView):
     def get(self, request: Request, slug: str, round: str) -> Response:
         project, where = _round(request, slug, round)
         rows = sessions.decisions_of(actor=actor(request), project=project, round=where)
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=sessions.decisions_changed_since)
-        return paginator.get_paginated_response(SessionDecisionSerializer(page, many=True).data)
+        return answer_page(self, request, rows, SessionDecisionSerializer, sessions.decisions_changed_since)
 
     @extend_schema(
         request=DecisionSerializer,

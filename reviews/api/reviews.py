@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from annotator.api.inputs import Input, read_fields
-from annotator.api.pagination import KeysetPagination
+from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.rendering import stored_json, stored_tools
 from annotator.api.serializers import ErrorSerializer
 from annotator.api.views import NOT_FOUND, actor, requested_dialogue
@@ -182,9 +182,7 @@ class DialogueReviews(APIView):
         )
         if is_blind(actor=actor(request), dialogue=dialogue):
             rows = rows.filter(person=actor(request))
-        paginator = self.pagination_class()
-        page = paginator.paginate_queryset(rows, request, self, since=parts_changed_since(dialogue))
-        return paginator.get_paginated_response(shapes.ReviewSerializer(page, many=True).data)
+        return answer_page(self, request, rows, shapes.ReviewSerializer, parts_changed_since(dialogue))
 
 
 def submission_of(who: User, claim: Claim, sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -208,10 +208,9 @@ def unseal(revisions: Iterable[Revision]) -> None:
 def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") -> None:
     """Make ``revision`` the dialogue's head and update denormalised columns and findings.
 
-    The caller holds the dialogue's row lock.
+    The caller holds the dialogue's row lock, and has read the custom fields of the project under it.
     """
     document = revision.document()
-    refresh_fields(dialogue.project)
     findings = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
     dialogue.head = revision
     fields = denormalise(dialogue, document, findings)
@@ -339,5 +338,6 @@ def revise(
         message=message,
         toolset_revision=toolset_revision,
     )
+    refresh_fields(dialogue.project)
     move_head(dialogue=dialogue, revision=revision)
     return revision

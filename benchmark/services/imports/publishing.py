@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotator.core.text import message
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Job, Revision, ToolsetRevision
+from annotator.services.custom_fields import refresh_fields
 from annotator.services.database import bulk_insert
 from annotator.services.dialogues.revisions import lock_dialogues, move_head, unseal
 from annotator.services.dialogues.suggestions import publish_suggestions, suggested_dialogues
@@ -195,6 +196,7 @@ def _revise(batch: ImportBatch, job: Job, dialogue: Dialogue, revision: Revision
         before["toolset_hash"], after["toolset_hash"] = old.content_hash, revision.toolset_revision.content_hash
     revision.dialogue = dialogue
     unseal([revision])
+    refresh_fields(dialogue.project)
     move_head(dialogue=dialogue, revision=revision, stage="import")
     append_event(
         actor=batch.requester,

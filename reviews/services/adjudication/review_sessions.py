@@ -264,8 +264,8 @@ def decide_together(
 ) -> Review:
     """Submit the decision and record who was present, in one transaction. ``submission``: see ``submit_review``.
 
-    ``people``: public ids of members other than the actor. Raises Invalid if there is nobody else, Conflict if the slot is
-    not a dispute of the session's round.
+    ``people``: public ids of members other than the actor. Raises Invalid if there is nobody else, Conflict if the slot
+    is not a dispute of the session's round.
     """
     project = session.project
     origin = submission["slot"].stage_run.escalated_from

@@ -23,6 +23,7 @@ from annotator.models import Dialogue, Job, Project, Revision, Toolset, ToolsetR
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
+from annotator.services.custom_fields import refresh_fields
 from annotator.services.dialogues.revisions import create_revision, lock_dialogue, move_head, refresh_findings
 from annotator.services.dialogues.untried import ensure_run, runnables
 from annotator.services.history.events import append_event
@@ -243,6 +244,7 @@ def _move(actor: User | None, key: int, tools: ToolsetRevision) -> Revision | No
     revision = create_revision(
         actor=actor, dialogue=dialogue, document=seen.document(), parent=seen, message=reason, toolset_revision=tools
     )
+    refresh_fields(dialogue.project)
     move_head(dialogue=dialogue, revision=revision, stage="import")
     append_event(
         actor=actor,

@@ -57,7 +57,13 @@ def change_verified(dialogue: Dialogue, document: dict[str, Any]) -> None:
         revision = revise(
             actor=None, dialogue=dialogue, seen=dialogue.head, document=read_document(document), message="Fixed"
         )
-        Cycle.objects.filter(dialogue=dialogue).update(exit_revision=revision)
+        last = Cycle.objects.filter(dialogue=dialogue).latest("number")
+        later = Cycle.objects.create(
+            dialogue=dialogue, project=dialogue.project, protocol=last.protocol, number=last.number + 1,
+            state="verified", entry_revision=revision, exit_revision=revision, ended_at=timezone.now(),
+        )  # fmt: skip
+        # With the reviews that led to it.
+        last.stage_runs.update(cycle=later)
 
 
 @pytest.fixture
