@@ -80,7 +80,7 @@ class BrowserWindow:
                 self.page.locator("#f-depends input[name=annotated][value=yes]").check()
         for step in steps:
             with self.saving():
-                self.page.locator(f"#f-depends input[name=dep][value={step}]").check()
+                self.page.locator(f"#f-depends input[name=dep][value='{step}']").check()
 
     def walk_to(self, step: str) -> None:
         """Walk down the chat with ``j`` from its top until a step has the focus."""

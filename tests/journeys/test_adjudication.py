@@ -24,7 +24,7 @@ def disputed_three(window_of, team, *choices):
     page.wait_for_url("**/settle/")
     for number, choice in enumerate(choices, 1):
         place = page.locator(f"#place-{number}")
-        place.locator(f"input[value={choice}]").check()
+        place.locator(f"input[value='{choice}']").check()
         place.locator("select").first.select_option("other")
     return page
 

@@ -51,7 +51,7 @@ def test_dialogues_are_changed_without_scripts_in_a_narrow_window(team: Team, op
     page = open_page(team.administrator, javascript=False, width=390)
     page.goto(f"/p/{team.project.slug}/dialogues/")
     expect(page.get_by_label("Select all on this page")).to_be_hidden()
-    page.locator(f"input[value={dialogue.public_id}]").check()
+    page.locator(f"input[value='{dialogue.public_id}']").check()
     page.get_by_label("Add tags").check()
     page.locator("#change [name=tags]").fill("hard")
     page.get_by_role("button", name="Preview changes").click()
