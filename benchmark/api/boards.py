@@ -16,6 +16,7 @@ from rest_framework.views import APIView
 
 from annotator.api.jobs import JobSerializer
 from annotator.api.pagination import KeyPagination, answer_page
+from annotator.api.rendering import FileNegotiation
 from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.services.access.permissions import load_project
@@ -68,6 +69,8 @@ class ScoreBoard(APIView):
 
 class ScoreBoardFile(APIView):
     """The leaderboard as a file: CSV, JSON or a LaTeX table."""
+
+    content_negotiation_class = FileNegotiation
 
     @extend_schema(
         parameters=[*_CHOICES, OpenApiParameter("format", enum=list(DOCUMENTS), description="By default CSV.")],

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from annotator.api.jobs import JobSerializer
 from annotator.api.pagination import KeyPagination, answer_page
+from annotator.api.rendering import FileNegotiation
 from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
@@ -92,16 +93,18 @@ class History(APIView):
 class HistoryFile(APIView):
     """The same events as a file of JSON lines, with everything that enters each hash (docs/history.md)."""
 
+    content_negotiation_class = FileNegotiation
+
     @extend_schema(
         parameters=FILTERS,
-        responses={(200, "application/x-ndjson"): FILE, **_READ},
+        responses={(200, "application/jsonl"): FILE, **_READ},
         operation_id="history_file",
     )
     def get(self, request: Request, slug: str) -> StreamingHttpResponse:
         project = administered_project(request, slug)
         filters = history.read_filters(request.query_params, project=project)
         lines = history.export_events(actor=actor(request), project=project, filters=filters)
-        return StreamingHttpResponse(lines, content_type="application/x-ndjson")
+        return StreamingHttpResponse(lines, content_type="application/jsonl")
 
 
 class HistoryCheck(APIView):

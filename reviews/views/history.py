@@ -82,7 +82,7 @@ def history_export(request: PageRequest) -> HttpResponseBase:
     lines = history.export_events(
         actor=request.user, project=request.project, filters=history.read_filters(request.GET, project=request.project)
     )
-    response = StreamingHttpResponse(lines, content_type="application/x-ndjson")
+    response = StreamingHttpResponse(lines, content_type="application/jsonl")
     response["Content-Disposition"] = f'attachment; filename="history-{request.project.slug}.jsonl"'
     return response
 
