@@ -16,6 +16,10 @@ class SpanSelection extends HTMLElement {
     this.addEventListener("input", ({target}) => {
       if (target.matches("textarea")) target.value = target.defaultValue;
     });
+    // The browser reports a selection a moment later, perhaps when the focus is already on the button.
+    this.addEventListener("focusout", ({target}) => {
+      if (target.matches("textarea")) this.#read(target);
+    });
   }
 
   disconnectedCallback() {
@@ -25,11 +29,15 @@ class SpanSelection extends HTMLElement {
   // Keep the last selection: moving to the button may clear it.
   #update = () => {
     const text = this.querySelector("textarea");
-    if (document.activeElement !== text || text.selectionStart === text.selectionEnd) return;
+    if (document.activeElement === text) this.#read(text);
+  };
+
+  #read(text) {
+    if (text.selectionStart === text.selectionEnd) return;
     const count = (end) => [...text.value.slice(0, end)].length;
     this.querySelector('[name="start"]').value = count(text.selectionStart);
     this.querySelector('[name="end"]').value = count(text.selectionEnd);
-  };
+  }
 }
 
 customElements.define("span-selection", SpanSelection);
