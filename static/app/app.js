@@ -261,6 +261,13 @@ function fade(notice) {
   start();
 }
 
+// What floats above the foot of the page must know how high it is.
+const measured = new Map([[toasts, "--toasts"], [document.querySelector("body > .bar"), "--bar"]]);
+const measure = new ResizeObserver((changes) => {
+  for (const {target} of changes) document.documentElement.style.setProperty(measured.get(target), `${target.offsetHeight}px`);
+});
+for (const element of measured.keys()) if (element) measure.observe(element);
+
 if (toasts) {
   for (const notice of toasts.children) fade(notice);
   // A live region announces changes, but not what was there when the page loaded.

@@ -115,10 +115,6 @@ if (side && new URLSearchParams(location.search).has("at")) {
   if (part) show(part, {centred: true});
 }
 
-// What floats above the bar at the foot of the page must know its height.
-const bar = document.querySelector("body > .bar");
-if (bar) new ResizeObserver(() => document.documentElement.style.setProperty("--bar", `${bar.offsetHeight}px`)).observe(bar);
-
 // --- the sheet of a narrow window ------------------------------------------------------------------------------------------
 
 function openSheet() {
