@@ -24,6 +24,7 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
         "demo": settings.DEMO,
+        "unread_notices": 0,
         "unknown_filters": getattr(request, "unknown_filters", []),
     }
     # An error page may be rendered before the user is known.
