@@ -90,6 +90,7 @@ function show(part, {centred = false} = {}) {
   if (Math.abs(by) > 1) scroller.scrollBy({top: by, behavior: "instant"});
 }
 
+let shown = document.getElementById("inspector");
 let seen = current()?.id ?? "";
 let wasVisible = true;
 
@@ -104,17 +105,18 @@ document.addEventListener("htmx:before:swap", () => {
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   if (!document.getElementById("workspace")) return;
   const part = current();
-  const selects = ctx?.request?.method === "GET";
-  if (selects && document.getElementById("inspector")?.dataset.arrived !== "1") arrive();
+  const inspector = document.getElementById("inspector");
+  // An answer has several parts, and an edit of the same place changes the inspector without replacing it.
+  if (inspector !== shown) {
+    shown = inspector;
+    if (ctx?.request?.method === "GET") arrive();
+  }
   if (!part) return;
   if (part.id !== seen || wasVisible) show(part);
   seen = part.id;
 });
 
 function arrive() {
-  const inspector = document.getElementById("inspector");
-  if (!inspector) return;
-  inspector.dataset.arrived = "1";
   // Another place or tab begins at its top.
   side.scrollTop = 0;
   if (document.activeElement !== document.body || wanted) openSheet();

@@ -33,7 +33,7 @@ def test_a_click_opens_its_fields_and_nothing_else_moves(window_of, team):
     call.locator(".turn-head").click()
     expect(page.locator("#i-head")).to_contain_text("Call")
     expect(call).to_have_attribute("aria-current", "true")
-    expect(page.locator("#f-arguments input").first).to_be_focused()
+    expect(page.locator("#f-arguments [type=text]").first).to_be_focused()
     call.locator(".io [data-field='#f-observation'] h3").click()
     expect(page.locator("#f-observation .cm-content")).to_be_focused()
     before = page.evaluate(PLACES)
