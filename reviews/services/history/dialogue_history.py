@@ -137,6 +137,7 @@ _SENTENCES = {
     "cycle.superseded": gettext_noop("Cycle %(cycle)s superseded%(because)s"),
     "cycle.withdrawn": gettext_noop("Cycle %(cycle)s withdrawn, cycle %(back_to)s counts again%(because)s"),
     "cycle.migrated": gettext_noop("Moved to protocol %(protocol)s%(because)s"),
+    "review.taken_back": gettext_noop("%(stage)s: review taken back by its reviewer"),
     "slot.reassigned": gettext_noop("%(stage)s: reassigned%(because)s"),
     "slot.freed": gettext_noop("%(stage)s: opened to everyone%(because)s"),
     "project.paused": gettext_noop("Project paused%(because)s"),

@@ -132,6 +132,12 @@ def move_cursor(*, actor: User, slot: Slot) -> None:
         statements.move_cursor(person=actor, slot=slot)
 
 
+def come_back_to(*, actor: User, slot: Slot) -> None:
+    """Move the actor's cursor back before this slot, so that they get it next."""
+    passed = QueueCursor.objects.filter(person=actor, project=slot.project_id, stage=slot.stage)
+    passed.filter(position__gte=slot.position).update(position=slot.position - 1)
+
+
 def rewind_cursors() -> int:
     """Reset every cursor, so that no slot behind it waits for long; return how many."""
     return QueueCursor.objects.filter(position__gt=0).update(position=0)
