@@ -51,16 +51,22 @@ class Queue:
     tests: bool = False
 
 
-def take_first(*, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors) -> Slot | None:
+def take_first(
+    *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, skipped: bool = False
+) -> Slot | None:
     """Lock the first open slot that the person may claim, and assign it to them; return None if there is none.
 
-    Reads slots after ``cursors``. Runs in the caller's transaction.
+    Reads slots after ``cursors``. What they have skipped is left out, whichever slot of the item it is; ``skipped``:
+    it is included, and the item that they skipped last comes last. Runs in the caller's transaction.
     """
-    heads, values = candidates(person, project, queues, cursors, DEPTH)
+    heads, values = candidates(person, project, queues, cursors, DEPTH, with_skipped=skipped)
     free = "s.state = 'open' AND (s.reserved_for_id IS NULL OR s.reserved_for_id = %s)"
-    order = "ORDER BY c.priority, c.rank, c.position LIMIT 1"
-    found = f"FROM reviews_slot s JOIN ({heads}) c ON c.id = s.id WHERE {free} {order}"
     values.append(person.pk)
+    order = "c.priority, c.rank, c.position LIMIT 1"
+    if skipped:
+        order = f"{_SKIPPED_LAST}, {order}"
+        values.append(person.pk)
+    found = f"FROM reviews_slot s JOIN ({heads}) c ON c.id = s.id WHERE {free} ORDER BY {order}"
     if connection.vendor == "postgresql":
         fields = Slot._meta.concrete_fields
         taken = rows(
@@ -131,6 +137,22 @@ _ORDINARY_OR_GIVEN_BACK = (
 )
 
 
+#: Latest skips of a person that are remembered; what they skipped earlier comes in its turn again.
+SKIPS = 200
+#: The person has not skipped the item, in this slot or another one of its run. Read once for all slots, from the index
+#: of skipped claims. Its marks are the person and the project.
+_NOT_SKIPPED = (
+    "s.stage_run_id NOT IN (SELECT o.stage_run_id FROM (SELECT c.slot_id FROM reviews_claim c WHERE c.person_id = %s "  # noqa: S608
+    f"AND c.project_id = %s AND c.state = 'skipped' ORDER BY c.id DESC LIMIT {SKIPS:d}) k "
+    "JOIN reviews_slot o ON o.id = k.slot_id)"
+)
+#: An order: first what the person has not skipped, then by their last skip. Its mark is the person.
+_SKIPPED_LAST = (
+    "COALESCE((SELECT max(k.id) FROM reviews_slot o JOIN reviews_claim k ON k.slot_id = o.id AND k.person_id = %s "
+    "AND k.state = 'skipped' WHERE o.stage_run_id = s.stage_run_id), 0)"
+)
+
+
 def _head(rank: str) -> str:
     return (
         f"SELECT s.id, s.priority, s.position, {rank} AS rank FROM reviews_slot s "  # noqa: S608 - no value is in it
@@ -139,18 +161,25 @@ def _head(rank: str) -> str:
 
 
 def candidates(
-    person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, depth: int
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    depth: int,
+    *,
+    with_skipped: bool = True,
 ) -> tuple[str, list[Value]]:
     """Return a statement that reads the heads of all queues, as (id, priority, position, rank), and its values.
 
-    It applies the rules of ``eligibility.refusal`` in SQL.
+    It applies the rules of ``eligibility.refusal`` in SQL. ``with_skipped``: also what the person has skipped.
     """
     parts: list[str] = []
     values: list[Value] = []
+    kept, of_kept = ("", []) if with_skipped else (f" AND {_NOT_SKIPPED}", [person.pk, project.pk])
 
     def add(rank: str, condition: str, order: str, given: Sequence[Value]) -> None:
-        parts.append(f"{_head(rank)} AND {condition} ORDER BY {order} LIMIT {depth:d}")
-        values.extend([project.pk, *given])
+        parts.append(f"{_head(rank)} AND {condition}{kept} ORDER BY {order} LIMIT {depth:d}")
+        values.extend([project.pk, *given, *of_kept])
 
     me = person.pk
     stages: list[Value] = [queue.stage for queue in queues]
@@ -164,8 +193,8 @@ def candidates(
     out_of_turn = f"s.reserved_for_id IS NULL AND s.priority <> {Priority.NORMAL:d} AND ({any_stage})"
     by_stage = [value for queue, (_, given) in zip(queues, bars, strict=True) for value in (queue.stage, *given)]
     rank_of_stage = f"CASE s.stage {ranks} END"
-    parts.append(f"{_head(rank_of_stage)} AND {out_of_turn} ORDER BY s.priority, s.position LIMIT {depth:d}")
-    values.extend([*stages, project.pk, *by_stage])
+    parts.append(f"{_head(rank_of_stage)} AND {out_of_turn}{kept} ORDER BY s.priority, s.position LIMIT {depth:d}")
+    values.extend([*stages, project.pk, *by_stage, *of_kept])
 
     for rank, (queue, (condition, given)) in enumerate(zip(queues, bars, strict=True)):
         in_common_queue = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"

@@ -42,10 +42,11 @@ OVERDUE = 8
 def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
     """Claim the most urgent slot that the actor may take; None if there is none.
 
-    The order: what they have claimed already (in ``stage``, if given), expired claims of others, then the queues: high
-    priority before normal, slots reserved for them, and the stages nearest to the end. Raises Hidden for an outsider,
-    Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have reached
-    the limit of claimed items.
+    The order: what they have claimed already (in ``stage``, if given), most recently worked on first; expired claims of
+    others; then the queues: high priority before normal, slots reserved for them, and the stages nearest to the end.
+    What they have skipped comes after everything else, in the order in which they skipped it. Raises Hidden for an
+    outsider, Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have
+    reached the limit of claimed items.
     """
     with transaction.atomic():
         roles, now, limited = lock_eligibility(actor=actor, project=project)
@@ -66,8 +67,8 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             slot = replace_with_gold(
                 actor=actor, project=project, roles=roles, queues=queues, slot=slot, positions=positions
             )
-        if slot is None and positions.cursors:
-            slot = take_first(person=actor, project=project, queues=queues, cursors={})
+        if slot is None:
+            slot = take_first(person=actor, project=project, queues=queues, cursors={}, skipped=True)
         if slot is None:
             return None
         version = next(version for version in versions if version.pk == slot.protocol_id)
@@ -313,12 +314,15 @@ def _resume_or_take_over(
             _check_limits(actor, project, limits, stages, now)
         return None
     live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
-    own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
+    own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot")
+    own = own.order_by("-heartbeat_at", "-pk").first()
     if own is not None:
         return _extend(own, own.slot)
     if limits != FREE:
         _check_limits(actor, project, limits, stages, now)
         live = live.exclude(stage__in=limits.stages)
+    skips = Claim.objects.filter(person=actor, project=project, state=ClaimState.SKIPPED)
+    live = live.exclude(slot__stage_run__in=skips.values("slot__stage_run"))
     for claim in live.order_by("expires_at")[:OVERDUE]:
         slot = (
             Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))

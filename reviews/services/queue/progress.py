@@ -2,20 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 
-from django.db.models.functions import Now
-
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import OVERSEERS, roles_in
 from reviews.core.protocols import Outcome, Protocol, Stage
-from reviews.models import Claim, ClaimState, SlotState
+from reviews.models import Claim, ClaimState
 from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
 from reviews.services.queue.gold_claims import items_for
+from reviews.services.queue.lapsed import lapsed_for
 from reviews.services.queue.order import (
     queues_for,
     read_positions,
     read_versions,
-    rewound_to_released,
 )
 from reviews.services.queue.pauses import pauses_for, sentence
 from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
@@ -138,7 +136,7 @@ class MyWork:
 
     project: Project
     roles: frozenset[Role]
-    #: Their live claims, newest first.
+    #: Their live claims, most recently worked on first.
     claims: list[Claim]
     #: The stages they take part in, in the protocol's order, including those without waiting items.
     waiting: list[Waiting] = field(default_factory=list)
@@ -191,7 +189,7 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE)
         .select_related("slot__dialogue")
         .defer("slot__dialogue__search_text")
-        .order_by("-pk")
+        .order_by("-heartbeat_at", "-pk")
     )
     queues = queues_for(roles=roles, versions=versions, stage=None)
     if not queues:
@@ -200,22 +198,17 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
     positions = read_positions(actor=actor, project=project)
-    cursors = positions.cursors and rewound_to_released(actor=actor, project=project, cursors=positions.cursors)
-    counts = count_waiting(person=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
-    # At the end of a queue a claim starts from the beginning, where released slots may be.
-    ended = [queue for queue in queues if queue.stage not in counts]
-    if ended and positions.cursors:
-        counts |= count_waiting(person=actor, project=project, queues=ended, cursors={}, limit=MANY)
+    counts = count_waiting(person=actor, project=project, queues=queues, cursors=positions.cursors, limit=MANY)
+    # Slots before the cursors that were given back, for example: at the end of a queue a claim finds them.
+    few = [queue for queue in queues if counts.get(queue.stage, 0) < MANY and queue.stage in positions.cursors]
+    if few:
+        counts |= count_waiting(person=actor, project=project, queues=few, cursors={}, limit=MANY)
     if not roles & OVERSEERS:
         for stage in positions.gold.keys() & {queue.stage for queue in queues}:
             more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
-    overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
-    # An item with an open slot is already counted.
-    overdue = overdue.filter(slot__is_gold=False).exclude(slot__stage_run__slots__state=SlotState.OPEN)
-    for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
-        if stage in order and any(queue.stage == stage for queue in queues):
-            counts[stage] = counts.get(stage, 0) + 1
+    for slot in lapsed_for(actor=actor, project=project, roles=roles, stages=[queue.stage for queue in queues]):
+        counts[slot.stage] = min(counts.get(slot.stage, 0) + 1, MANY)
     pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
     everything = any(one.what != "stage" for one in pauses)
     stuck = {}

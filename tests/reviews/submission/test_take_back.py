@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from annotator.errors import Conflict, Denied, Hidden
-from annotator.models import Dialogue, Draft, Event, Revision, Role, User
+from annotator.errors import Conflict, Hidden
+from annotator.models import Dialogue, Draft, Event, Revision, Role
 from annotator.services.dialogues.drafts import open_draft, replace_draft
 from annotator.services.members import end_role
 from reviews.models import (
@@ -36,7 +36,7 @@ from reviews.services.submission.submit import submit_review
 from reviews.services.submission.take_back import TAKE_BACK_SECONDS, can_take_back, forget_forms, take_back
 from tests.consistency import assert_consistent
 from tests.factories import Team, changed, claim_and_submit, current, give_role, make_item, open_slot
-from tests.reviews.gold.gold_team import always, certain, gold_team, make_gold, take
+from tests.reviews.gold.gold_team import certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
 
@@ -277,5 +277,3 @@ def test_forms_are_kept_only_as_long_as_they_are_needed(team: Team, item: Dialog
     late(team, claim)
     assert forget_forms() == 1
     assert not ReviewDraft.objects.exists()
-
-
