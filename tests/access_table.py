@@ -161,6 +161,7 @@ api-webhook-test                      401 405 405 405 405 405 405   401 404 404 
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
+api-work-take-back                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
 api-work-waive                        401 405 405 405 405 405 405   401 404 404 409 404 404 404
 comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
@@ -307,6 +308,7 @@ workspace-reset                       in  405 405 405 405 405 405   in  404 404 
 workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
 workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-skip                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-take-back                   in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -545,6 +547,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
+    "api-work-take-back": {"token": "$claim"},
     "api-work-waive": {
         "token": "$claim",
         "check": "label.x",

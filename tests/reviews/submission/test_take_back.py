@@ -1,10 +1,12 @@
 """Taking back what was just submitted or skipped: everything is as before, and the history has both."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Hidden
@@ -36,6 +38,7 @@ from reviews.services.submission.submit import submit_review
 from reviews.services.submission.take_back import TAKE_BACK_SECONDS, can_take_back, forget_forms, take_back
 from tests.consistency import assert_consistent
 from tests.factories import Team, changed, claim_and_submit, current, give_role, make_item, open_slot
+from tests.pages import one_line
 from tests.reviews.gold.gold_team import certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
@@ -277,3 +280,69 @@ def test_forms_are_kept_only_as_long_as_they_are_needed(team: Team, item: Dialog
     late(team, claim)
     assert forget_forms() == 1
     assert not ReviewDraft.objects.exists()
+
+
+# --- pages and API ----------------------------------------------------------------------------------------------------
+
+
+def test_the_notice_after_a_submission_takes_it_back(team: Team, item: Dialogue, client: Client) -> None:
+    person, other = team.annotators[1], make_item(team, "cross_check")
+    claim = claim_slot(actor=person, slot=open_slot(item))
+    client.force_login(person)
+    address = f"/work/{claim.slot.public_id}/"
+    page = client.post(f"{address}submit/", {"verdict": "approve", "version": "0"}, follow=True)
+    following = Claim.objects.get(person=person, state=ClaimState.LIVE)
+    assert page.redirect_chain == [(f"/work/{following.slot.public_id}/", 302)]
+    assert following.slot.dialogue == other
+    shown = one_line(page)
+    assert f"{item.external_id} submitted." in shown
+    form = re.search(r'<form method="post" action="([^"]*)"[^>]*data-undo="15"', shown)
+    assert form is not None
+    assert form[1] == f"{address}take-back/"
+    assert shown.count('data-key="z"') == 1
+    page = client.post(form[1], follow=True)
+    assert page.redirect_chain == [(address, 302)]
+    assert "Your review is taken back." in one_line(page)
+    assert not Claim.objects.filter(pk=following.pk, state=ClaimState.LIVE).exists()
+    client.post(f"{address}submit/", {"verdict": "approve", "version": "0", "stay": ""})
+    assert 'data-key="z"' in one_line(client.get("/"))
+    settled(team, claim)
+    page = client.post(form[1], follow=True, headers={"referer": "http://testserver/p/"})
+    assert "This stage has ended for the item" in one_line(page)
+    assert item.slots.filter(stage="cross_check", state=SlotState.DONE).count() == 2
+
+
+def test_the_notice_offers_nothing_when_the_stage_has_ended(team: Team, client: Client) -> None:
+    claim = claim_slot(actor=team.annotator, slot=open_slot(make_item(team, "self_check_single")))
+    client.force_login(team.annotator)
+    address = f"/work/{claim.slot.public_id}/submit/"
+    page = one_line(client.post(address, {"verdict": "approve", "version": "0", "stay": ""}, follow=True))
+    assert "Its stage has ended, so this can’t be undone." in page
+    assert 'data-key="z"' not in page
+
+
+def test_the_notice_after_a_skip_opens_the_item_again(team: Team, item: Dialogue, client: Client) -> None:
+    person, other = team.annotators[1], make_item(team, "cross_check")
+    claim = claim_slot(actor=person, slot=open_slot(item))
+    client.force_login(person)
+    address = f"/work/{claim.slot.public_id}/"
+    page = client.post(f"{address}skip/", follow=True)
+    assert Claim.objects.get(person=person, state=ClaimState.LIVE).slot.dialogue == other
+    assert f'action="{address}take-back/"' in one_line(page)
+    assert client.post(f"{address}take-back/").url == address
+    assert Claim.objects.get(person=person, state=ClaimState.LIVE).pk == claim.pk
+
+
+def test_a_program_takes_back_with_the_token(team: Team, item: Dialogue, client: Client) -> None:
+    person = team.annotators[1]
+    claim = claim_and_submit(person, item, "approve").slot.claims.get()
+    client.force_login(person)
+    address, sent = f"/api/work/{claim.slot.public_id}/take-back/", {"token": claim.token}
+    answer = client.post(address, sent, content_type="application/json")
+    assert (answer.status_code, answer.json()["token"]) == (200, claim.token)
+    assert client.post(address, sent, content_type="application/json").status_code == 200
+    claim_and_submit(team.annotators[2], item, "approve")
+    submit_review(actor=person, slot=claim.slot, token=claim.token, verdict="approve")
+    answer = client.post(address, sent, content_type="application/json")
+    assert answer.status_code == 409
+    assert "can’t be taken back" in answer.json()["error"]["message"]
