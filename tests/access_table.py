@@ -75,6 +75,7 @@ api-job-cancel                        401 405 405 405 405 405 405   401 404 404 
 api-job-list                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-list-export                       401 400 400 400 400 400 400   401 405 405 405 405 405 405
 api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-member-abilities                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
 api-model-run                         401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -403,6 +404,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-import-report": {"public_id": "import"},
     "api-invitation-revoke": {"public_id": "invitation"},
     "api-member": {"public_id": "person"},
+    "api-member-abilities": {"public_id": "person"},
     "api-member-role": {"public_id": "person"},
     "api-model-run": {"public_id": "run"},
     "api-model-run-entry": {"public_id": "run", "key": "score"},

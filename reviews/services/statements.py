@@ -3,12 +3,13 @@
 A test compares each statement with the ORM's query (tests/reviews/queue/test_statements.py).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 
+from annotator.core.abilities import ANYTHING, PREFIX, Abilities, tags_of
 from annotator.models import Project, User
 from annotator.models.content import GoldRole
 from annotator.services.database.statements import Value, rows, write
@@ -52,14 +53,20 @@ class Queue:
 
 
 def take_first(
-    *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, skipped: bool = False
+    *,
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    skipped: bool = False,
+    abilities: Abilities = ANYTHING,
 ) -> Slot | None:
     """Lock the first open slot that the person may claim, and assign it to them; return None if there is none.
 
     Reads slots after ``cursors``. What they have skipped is left out, whichever slot of the item it is; ``skipped``:
     it is included, and the item that they skipped last comes last. Runs in the caller's transaction.
     """
-    heads, values = candidates(person, project, queues, cursors, DEPTH, with_skipped=skipped)
+    heads, values = candidates(person, project, queues, cursors, DEPTH, with_skipped=skipped, abilities=abilities)
     free = "s.state = 'open' AND (s.reserved_for_id IS NULL OR s.reserved_for_id = %s)"
     values.append(person.pk)
     order = "c.priority, c.rank, c.position LIMIT 1"
@@ -85,7 +92,13 @@ def take_first(
 
 
 def count_waiting(
-    *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
+    *,
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    limit: int,
+    abilities: Abilities = ANYTHING,
 ) -> dict[str, int]:
     """Return how many items of each stage the person could claim, counted up to ``limit`` in each queue.
 
@@ -93,7 +106,7 @@ def count_waiting(
     """
     # Enough slots for ``limit`` items.
     depth = limit * max((queue.most_reviewers for queue in queues), default=1)
-    heads, values = candidates(person, project, queues, cursors, depth)
+    heads, values = candidates(person, project, queues, cursors, depth, abilities=abilities)
     counts = rows(
         "SELECT s.stage, count(DISTINCT s.stage_run_id) FROM reviews_slot s "  # noqa: S608
         f"JOIN ({heads}) c ON c.id = s.id GROUP BY s.stage",
@@ -168,10 +181,12 @@ def candidates(
     depth: int,
     *,
     with_skipped: bool = True,
+    abilities: Abilities = ANYTHING,
 ) -> tuple[str, list[Value]]:
     """Return a statement that reads the heads of all queues, as (id, priority, position, rank), and its values.
 
-    It applies the rules of ``eligibility.refusal`` in SQL. ``with_skipped``: also what the person has skipped.
+    It applies the rules of ``eligibility.refusal`` in SQL, and to slots that are not reserved those of ``abilities``
+    (see ``queue.abilities``). ``with_skipped``: also what the person has skipped.
     """
     parts: list[str] = []
     values: list[Value] = []
@@ -188,7 +203,7 @@ def candidates(
     add("-1", own, "s.priority, s.position", [me, *stages, me, me, me, me])
 
     ranks = " ".join(f"WHEN %s THEN {rank:d}" for rank in range(len(queues)))
-    bars = [_bars(me, queue) for queue in queues]
+    bars = [_bars(me, queue, abilities) for queue in queues]
     any_stage = " OR ".join(f"(s.stage = %s AND {condition})" for condition, _ in bars)
     out_of_turn = f"s.reserved_for_id IS NULL AND s.priority <> {Priority.NORMAL:d} AND ({any_stage})"
     by_stage = [value for queue, (_, given) in zip(queues, bars, strict=True) for value in (queue.stage, *given)]
@@ -206,7 +221,7 @@ def candidates(
     return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608
 
 
-def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
+def _bars(me: int, queue: Queue, abilities: Abilities) -> tuple[str, list[Value]]:
     """Return the further conditions under which the person may claim a slot of this stage."""
     conditions = [_NOT_OWN]
     given: list[Value] = [me, me]
@@ -222,7 +237,26 @@ def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
     if queue.versions is not None:
         conditions.append(f"s.protocol_id IN ({', '.join(['%s'] * len(queue.versions))})")
         given += queue.versions
+    for condition, some in _fits(abilities):
+        conditions.append(condition)
+        given += some
     return " AND ".join(conditions), given
+
+
+def _fits(abilities: Abilities) -> Iterator[tuple[str, list[Value]]]:
+    """Yield conditions, with their values, for dialogues that are for a person with these languages and skills."""
+    if abilities.languages:
+        marks = ", ".join(["%s"] * len(abilities.languages))
+        language = "(SELECT d.language FROM annotator_dialogue d WHERE d.id = s.dialogue_id)"
+        yield f"{language} IN ('', {marks})", [*sorted(abilities.languages)]
+    if abilities.skills:
+        marks = ", ".join(["%s"] * len(abilities.skills))
+        # A count, as above. Not LIKE, whose sign is also that of a mark.
+        lacking = (
+            "SELECT count(*) FROM annotator_dialoguetag t WHERE t.dialogue_id = s.dialogue_id "  # noqa: S608
+            f"AND substr(t.name, 1, {len(PREFIX):d}) = %s AND t.name NOT IN ({marks})"
+        )
+        yield f"({lacking}) = 0", [PREFIX, *tags_of(abilities.skills)]
 
 
 # --- people's load ----------------------------------------------------------------------------------------------------

@@ -91,6 +91,7 @@ _SENTENCES = {
     "protocol.migration_started": gettext_noop("Active items are moving to protocol %(number)s%(because)s"),
     "membership.granted": gettext_noop("Role added: %(role)s"),
     "membership.ended": gettext_noop("Role removed"),
+    "membership.abilities_changed": gettext_noop("Languages and skills of a member changed"),
     "invitation.created": gettext_noop("Invitation created"),
     "invitation.accepted": gettext_noop("Invitation accepted"),
     "invitation.revoked": gettext_noop("Invitation revoked"),

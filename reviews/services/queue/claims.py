@@ -5,6 +5,7 @@ event to its chain, because people would wait for one another. The claim rows ar
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
@@ -20,6 +21,7 @@ from annotator.services.database.statements import database_time, insert, update
 from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, ReviewDraft, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
+from reviews.services.queue.abilities import unfit
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.gold_claims import replace_with_gold
 from reviews.services.queue.notifications import notify_lapse
@@ -62,13 +64,20 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             return claim
         queues = [queue for queue in queues if queue.stage not in limits.stages]
         positions = read_positions(actor=actor, project=project)
-        slot = take_first(person=actor, project=project, queues=queues, cursors=positions.cursors)
+        take = partial(take_first, person=actor, project=project, queues=queues, abilities=limits.abilities)
+        slot = take(cursors=positions.cursors)
         if positions.gold:
             slot = replace_with_gold(
-                actor=actor, project=project, roles=roles, queues=queues, slot=slot, positions=positions
+                actor=actor,
+                project=project,
+                roles=roles,
+                queues=queues,
+                slot=slot,
+                positions=positions,
+                abilities=limits.abilities,
             )
         if slot is None:
-            slot = take_first(person=actor, project=project, queues=queues, cursors={}, skipped=True)
+            slot = take(cursors={}, skipped=True)
         if slot is None:
             return None
         version = next(version for version in versions if version.pk == slot.protocol_id)
@@ -107,7 +116,11 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         if live is not None and not _release_if_overdue(live, slot):
             raise Conflict(_("A colleague is working on this item. Claim another one."))
         if limited:
-            _check_limits(actor, slot.project, read_claim_limits(actor=actor, project=slot.project), [slot.stage], now)
+            limits = read_claim_limits(actor=actor, project=slot.project)
+            _check_limits(actor, slot.project, limits, [slot.stage], now)
+            not_theirs = {} if slot.reserved_for_id == actor.pk else unfit(limits.abilities, [slot.dialogue_id])
+            if not_theirs:
+                raise Denied(not_theirs[slot.dialogue_id])
         _hold(actor, slot)
         return _new_claim(actor=actor, slot=slot, stage=stage)
 
@@ -323,7 +336,11 @@ def _resume_or_take_over(
         live = live.exclude(stage__in=limits.stages)
     skips = Claim.objects.filter(person=actor, project=project, state=ClaimState.SKIPPED)
     live = live.exclude(slot__stage_run__in=skips.values("slot__stage_run"))
-    for claim in live.order_by("expires_at")[:OVERDUE]:
+    overdue = list(live.select_related("slot").order_by("expires_at")[:OVERDUE])
+    not_theirs = unfit(limits.abilities, [claim.slot.dialogue_id for claim in overdue])
+    for claim in overdue:
+        if claim.slot.dialogue_id in not_theirs:
+            continue
         slot = (
             Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))
             .select_related("protocol", "stage_run")

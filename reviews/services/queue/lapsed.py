@@ -6,16 +6,20 @@ from collections.abc import Sequence
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
+from annotator.core.abilities import Abilities
 from annotator.models import Project, Role, User
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse
+from reviews.services.queue.abilities import unfit
 from reviews.services.queue.eligibility import HeldSlot, refusal
 
 #: Expired claims that are read. A task ends them every minute, so there are few.
 LOOKED_AT = 100
 
 
-def lapsed_for(*, actor: User, project: Project, roles: frozenset[Role], stages: Sequence[str]) -> list[Slot]:
+def lapsed_for(
+    *, actor: User, project: Project, roles: frozenset[Role], stages: Sequence[str], abilities: Abilities
+) -> list[Slot]:
     """Return a slot of each item of these stages that only an expired claim of somebody else keeps from the actor.
 
     Items with a slot that waits in a queue for the actor are left out, because the queues have them.
@@ -32,6 +36,7 @@ def lapsed_for(*, actor: User, project: Project, roles: frozenset[Role], stages:
     slots = {claim.slot.stage_run_id: claim.slot for claim in lapsed[:LOOKED_AT]}
     if not slots:
         return []
+    not_theirs = unfit(abilities, [slot.dialogue_id for slot in slots.values()])
     held: dict[int, list[HeldSlot]] = defaultdict(list)
     mine = Slot.objects.filter(cycle__in={slot.cycle_id for slot in slots.values()}, holder=actor)
     for cycle, *row in mine.values_list("cycle", "pk", "stage_run_id", "stage", "round"):
@@ -39,7 +44,8 @@ def lapsed_for(*, actor: User, project: Project, roles: frozenset[Role], stages:
     return [
         slot
         for slot in slots.values()
-        if not refusal(
+        if slot.dialogue_id not in not_theirs
+        and not refusal(
             person=actor,
             roles=roles,
             slot=slot,

@@ -1,9 +1,11 @@
 """Figures of the project page and My work, read from counters and the heads of queues, never by counting dialogues."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
+from annotator.services.abilities import abilities_of
 from annotator.services.access.permissions import OVERSEERS, roles_in
 from reviews.core.protocols import Outcome, Protocol, Stage
 from reviews.models import Claim, ClaimState
@@ -198,23 +200,26 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
     positions = read_positions(actor=actor, project=project)
-    counts = count_waiting(person=actor, project=project, queues=queues, cursors=positions.cursors, limit=MANY)
+    abilities = abilities_of(project, actor)
+    count = partial(count_waiting, person=actor, project=project, limit=MANY, abilities=abilities)
+    counts = count(queues=queues, cursors=positions.cursors)
     # Slots before the cursors that were given back, for example: at the end of a queue a claim finds them.
     few = [queue for queue in queues if counts.get(queue.stage, 0) < MANY and queue.stage in positions.cursors]
     if few:
-        counts |= count_waiting(person=actor, project=project, queues=few, cursors={}, limit=MANY)
+        counts |= count(queues=few, cursors={})
     if not roles & OVERSEERS:
         for stage in positions.gold.keys() & {queue.stage for queue in queues}:
-            more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
+            more = len(items_for(actor=actor, project_id=project.pk, stage=stage, abilities=abilities))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
-    for slot in lapsed_for(actor=actor, project=project, roles=roles, stages=[queue.stage for queue in queues]):
+    mine = [queue.stage for queue in queues]
+    for slot in lapsed_for(actor=actor, project=project, roles=roles, stages=mine, abilities=abilities):
         counts[slot.stage] = min(counts.get(slot.stage, 0) + 1, MANY)
     pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
     everything = any(one.what != "stage" for one in pauses)
     stuck = {}
     if roles & OVERSEERS:
-        mine = [known[queue.stage] for queue in queues]
-        stuck = count_stuck(project=project, stages=mine, people=roles_of_members(project))
+        stages = [known[queue.stage] for queue in queues]
+        stuck = count_stuck(project=project, stages=stages, people=roles_of_members(project))
     waiting = [
         Waiting(
             queue.stage,

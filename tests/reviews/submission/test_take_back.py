@@ -345,4 +345,4 @@ def test_a_program_takes_back_with_the_token(team: Team, item: Dialogue, client:
     submit_review(actor=person, slot=claim.slot, token=claim.token, verdict="approve")
     answer = client.post(address, sent, content_type="application/json")
     assert answer.status_code == 409
-    assert "can’t be taken back" in answer.json()["error"]["message"]
+    assert "can’t be taken back" in answer.json()["sentence"]
