@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterable
 
 from django.db import transaction
+from django.db.models import JSONField, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from annotator.core.abilities import ANYTHING, MAX_SKILLS, PREFIX, Abilities
 from annotator.core.tags import MAX_LENGTH, tag_of
 from annotator.errors import Conflict, Invalid
-from annotator.models import MemberAbilities, Membership, Project, User
+from annotator.models import MemberAbilities, Membership, Project, Role, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.history.events import append_event
@@ -26,6 +27,18 @@ def read_abilities(project: Project, people: Collection[int]) -> dict[int, Abili
 def abilities_of(project: Project, person: User) -> Abilities:
     """Return a person's abilities in a project."""
     return read_abilities(project, [person.pk]).get(person.pk, ANYTHING)
+
+
+def roles_and_abilities(*, project: Project, person: User) -> tuple[frozenset[Role], Abilities]:
+    """Return both in one query; see ``roles_in``."""
+    if not person.is_active or not person.reaches(project.pk):
+        return frozenset(), ANYTHING
+    own = MemberAbilities.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
+    held = Membership.objects.reading().filter(project=project, user=person)
+    languages, skills = (Subquery(own.values(name), output_field=JSONField()) for name in ("languages", "skills"))
+    rows = list(held.values_list("role", languages, skills))
+    found = [Abilities(frozenset(some or ()), frozenset(more or ())) for _role, some, more in rows]
+    return frozenset(Role(role) for role, *_ in rows), found[0] if found else ANYTHING
 
 
 def set_abilities(

@@ -5,8 +5,8 @@ from functools import partial
 
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
-from annotator.services.abilities import abilities_of
-from annotator.services.access.permissions import OVERSEERS, roles_in
+from annotator.services.abilities import roles_and_abilities
+from annotator.services.access.permissions import OVERSEERS
 from reviews.core.protocols import Outcome, Protocol, Stage
 from reviews.models import Claim, ClaimState
 from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
@@ -185,7 +185,7 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None, vie
 
 def read_my_work(*, actor: User, project: Project) -> MyWork:
     """Return what waits for the actor in a project, and their claims."""
-    roles = roles_in(project, actor)
+    roles, abilities = roles_and_abilities(project=project, person=actor)
     versions = read_versions(project)
     held = list(
         Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE)
@@ -200,7 +200,6 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
     positions = read_positions(actor=actor, project=project)
-    abilities = abilities_of(project, actor)
     count = partial(count_waiting, person=actor, project=project, limit=MANY, abilities=abilities)
     counts = count(queues=queues, cursors=positions.cursors)
     # Slots before the cursors that were given back, for example: at the end of a queue a claim finds them.

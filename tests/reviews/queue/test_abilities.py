@@ -33,6 +33,7 @@ def test_a_dialogue_is_for_those_who_have_its_language_and_all_its_skills() -> N
 def test_people_get_what_fits(team: Team) -> None:
     person, project, admin = team.annotators[1], team.project, team.administrator
     items = {name: make_item(team, "cross_check") for name in ("english", "chinese", "none", "law")}
+    Dialogue.objects.update(language="")
     Dialogue.objects.filter(pk=items["english"].pk).update(language="en")
     Dialogue.objects.filter(pk=items["chinese"].pk).update(language="zh")
     set_tags(actor=admin, dialogue=items["law"], tags=["skill-law", "hard"])
