@@ -327,8 +327,8 @@ def _resume_or_take_over(
             _check_limits(actor, project, limits, stages, now)
         return None
     live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
-    own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot")
-    own = own.order_by("-heartbeat_at", "-pk").first()
+    held = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot")
+    own = held.order_by("-heartbeat_at", "-pk").first()
     if own is not None:
         return _extend(own, own.slot)
     if limits != FREE:
