@@ -9,6 +9,7 @@ from reviews.services.queue.order import rewind_cursors as rewind
 from reviews.services.sampling.draws import draw_where_upstream_is_done
 from reviews.services.statistics.alarms import watch_all_discrepancies
 from reviews.services.statistics.all_counts import fold
+from reviews.services.submission.take_back import forget_forms
 
 #: Importing this module registers the jobs of these kinds.
 JOBS = (_PLANS,)
@@ -18,8 +19,9 @@ MAX_PORTIONS = 50
 
 @shared_task(name="reviews.tasks.tidy_claims")
 def tidy_claims() -> None:
-    """Reopen expired claims, and slots reserved for people who have left, are paused or away."""
+    """Reopen expired claims, and slots reserved for people who have left, are paused or away; delete old forms."""
     expire_overdue()
+    forget_forms()
     release_slots_of_former_members()
 
 

@@ -21,7 +21,7 @@ from reviews.views.adjudication import disputes, review_sessions
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
 from reviews.views.statistics import samples
-from reviews.views.workspace import decision_tree, graph, replays, runs, submission, validators
+from reviews.views.workspace import decision_tree, graph, leaving, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
@@ -99,6 +99,7 @@ urlpatterns = [
     path(_WORK + "heartbeat/", workspace.heartbeat, name="workspace-heartbeat"),
     path(_WORK + "release/", workspace.leave, {"action": "release"}, name="workspace-release"),
     path(_WORK + "skip/", workspace.leave, {"action": "skip"}, name="workspace-skip"),
+    path(_WORK + "take-back/", leaving.take_back, name="workspace-take-back"),
     path(_WORK + "waive/", workspace.waive, name="workspace-waive"),
     path(
         _WORK + "suggestions/<str:public_id>/accept/",

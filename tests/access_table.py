@@ -75,6 +75,7 @@ api-job-cancel                        401 405 405 405 405 405 405   401 404 404 
 api-job-list                          401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-list-export                       401 400 400 400 400 400 400   401 405 405 405 405 405 405
 api-member                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-member-abilities                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-member-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-member-role                       401 405 405 405 405 405 405   401 405 405 405 405 405 405
 api-model-run                         401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -161,6 +162,7 @@ api-webhook-test                      401 405 405 405 405 405 405   401 404 404 
 api-work-heartbeat                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-release                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
+api-work-take-back                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
 api-work-waive                        401 405 405 405 405 405 405   401 404 404 409 404 404 404
 comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
@@ -307,6 +309,7 @@ workspace-reset                       in  405 405 405 405 405 405   in  404 404 
 workspace-settle                      in  404 404 302 404 404 404   in  404 404 302 404 404 404
 workspace-settle-keep                 in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-skip                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-take-back                   in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-submit                      in  404 404 200 404 404 404   in  404 404 302 404 404 404
 workspace-undo                        in  405 405 405 405 405 405   in  404 404 409 404 404 404
 workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -401,6 +404,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-import-report": {"public_id": "import"},
     "api-invitation-revoke": {"public_id": "invitation"},
     "api-member": {"public_id": "person"},
+    "api-member-abilities": {"public_id": "person"},
     "api-member-role": {"public_id": "person"},
     "api-model-run": {"public_id": "run"},
     "api-model-run-entry": {"public_id": "run", "key": "score"},
@@ -545,6 +549,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},
     "api-work-skip": {"token": "$claim"},
+    "api-work-take-back": {"token": "$claim"},
     "api-work-waive": {
         "token": "$claim",
         "check": "label.x",

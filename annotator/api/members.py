@@ -13,11 +13,14 @@ from rest_framework.views import APIView
 from annotator.api.inputs import BoundedListField, Input, StrictCharField, read_fields
 from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
+from annotator.core.abilities import MAX_LANGUAGES, MAX_SKILLS, Abilities
 from annotator.core.scopes import Scope
 from annotator.errors import Hidden
 from annotator.models import Invitation, Project, Role, User
 from annotator.services import members
+from annotator.services.abilities import abilities_of, set_abilities
 from annotator.services.access.permissions import load_project, roles_in
+from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.notices.addresses import absolute_url
 
 _ROLES = [(role.value, role.value) for role in Role]
@@ -33,6 +36,22 @@ class MemberSerializer(serializers.Serializer[Any]):
 
     def get_roles(self, person: User) -> list[str]:
         return [membership.role for membership in person.live_roles]  # type: ignore[attr-defined]
+
+
+class AbilitiesInputSerializer(Input):
+    """What a person is given: dialogues in these languages whose tags ask for no other skills. Empty: everything."""
+
+    languages = BoundedListField(child=serializers.ChoiceField(choices=[*LANGUAGES.items()]), max_length=MAX_LANGUAGES)
+    skills = BoundedListField(
+        child=StrictCharField(max_length=40),
+        max_length=MAX_SKILLS,
+        help_text="A dialogue with the tag “skill-medicine” needs the skill “medicine”.",
+    )
+
+
+class AbilitiesSerializer(serializers.Serializer[Any]):
+    languages = serializers.ListField(child=serializers.ChoiceField(choices=[*LANGUAGES.items()]))
+    skills = serializers.ListField(child=serializers.CharField())
 
 
 class EndedRolesSerializer(serializers.Serializer[Any]):
@@ -129,6 +148,38 @@ class MemberRole(APIView):
         released = members.lost_work(project=project, user=person, left=left)
         members.end_role(actor=actor(request), project=project, user=person, role=wanted)
         return Response(EndedRolesSerializer({"released": released}).data)
+
+
+class MemberAbilities(APIView):
+    """The languages and skills of a person, which restrict what they are given."""
+
+    scope = Scope.ADMINISTER
+
+    @extend_schema(
+        responses={200: AbilitiesSerializer, 403: REFUSALS[403], 404: NOT_FOUND}, operation_id="member_abilities_read"
+    )
+    def get(self, request: Request, slug: str, public_id: str) -> Response:
+        """Return them; empty lists restrict nothing. Only administrators may."""
+        project = administered_project(request, slug)
+        person = members.load_person(project=project, public_id=public_id)
+        return Response(_abilities(abilities_of(project, person)))
+
+    @extend_schema(
+        request=AbilitiesInputSerializer,
+        responses={200: AbilitiesSerializer, **REFUSALS},
+        operation_id="member_abilities_set",
+    )
+    def put(self, request: Request, slug: str, public_id: str) -> Response:
+        """Replace them. What the person has claimed, and what is assigned to them, stays theirs."""
+        project = administered_project(request, slug)
+        person = members.load_person(project=project, public_id=public_id)
+        sent = read_fields(AbilitiesInputSerializer, request)
+        return Response(_abilities(set_abilities(actor=actor(request), project=project, user=person, **sent)))
+
+
+def _abilities(abilities: Abilities) -> dict[str, Any]:
+    found = {"languages": sorted(abilities.languages), "skills": sorted(abilities.skills)}
+    return AbilitiesSerializer(found).data
 
 
 class InvitationList(APIView):

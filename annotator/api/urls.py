@@ -40,6 +40,7 @@ urlpatterns = [
     path(_P + "restore/", archiving.Restore.as_view(), name="api-project-restore"),
     path(_P + "members/", members.MemberList.as_view(), name="api-member-list"),
     path(_P + "members/<str:public_id>/", members.MemberDetail.as_view(), name="api-member"),
+    path(_P + "members/<str:public_id>/abilities/", members.MemberAbilities.as_view(), name="api-member-abilities"),
     path(_P + "members/<str:public_id>/roles/<str:role>/", members.MemberRole.as_view(), name="api-member-role"),
     path(_P + "invitations/", members.InvitationList.as_view(), name="api-invitation-list"),
     path(_P + "invitations/<str:public_id>/revoke/", members.InvitationRevoke.as_view(), name="api-invitation-revoke"),

@@ -146,6 +146,23 @@ class Membership(models.Model):
         return f"{self.user} in {self.project} as {self.role}"
 
 
+class MemberAbilities(models.Model):
+    """The languages and skills of a person in a project, whatever their roles. Without a row they get everything."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    #: Languages of dialogues, such as "zh"; empty: all.
+    languages = models.JSONField(default=list)
+    #: Skills that tags of dialogues ask for (see ``annotator.core.abilities``); empty: all.
+    skills = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "user"], name="member_abilities_once")]
+
+    def __str__(self) -> str:
+        return f"abilities of {self.user} in {self.project}"
+
+
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, now: datetime) -> Self:
         """Return the open invitations."""

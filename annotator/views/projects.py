@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from annotator.core.abilities import ANYTHING, Abilities
 from annotator.core.checks import all_checks
 from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
@@ -20,8 +21,10 @@ from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services import members, projects
+from annotator.services.abilities import read_abilities, set_abilities
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.accounts.accounts import SESSION_KEY
+from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.notices.addresses import absolute_url
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
@@ -135,14 +138,20 @@ def member_list(request: PageRequest) -> HttpResponse:
         else:
             status = 422
     people: dict[User, list[Role]] = {}
+    abilities: dict[int, Abilities] = {}
     for membership in project.memberships.live().select_related("user").order_by("user_id", "role"):
         people.setdefault(membership.user, []).append(Role(membership.role))
+    if is_admin:
+        abilities = read_abilities(project, [user.pk for user in people])
     context = {
         "project": project,
         "is_admin": is_admin,
         "link": link,
         "form": form,
-        "people": [(user, [(role, role in held) for role in Role]) for user, held in people.items()],
+        "people": [
+            (user, [(role, role in held) for role in Role], _ability_fields(abilities.get(user.pk, ANYTHING)))
+            for user, held in people.items()
+        ],
         "invitations": _open_invitations(project) if is_admin else [],
         "days": members.INVITATION_DAYS,
     }
@@ -161,11 +170,19 @@ def _labels(invitation: Invitation) -> list[str]:
 @project_page
 @require_POST
 def member_change(request: PageRequest, public_id: str) -> HttpResponse:
-    """Add or remove a role, or remove them all. Asks first if the person leaves or has work in progress."""
+    """Add or remove a role, remove them all, or set languages and skills.
+
+    Asks first if the person leaves or has work in progress.
+    """
     project = request.project
     require_administrator(actor=request.user, project=project)
     user = members.load_person(project=project, public_id=public_id)
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
+    if action == "abilities":
+        languages, skills = request.POST.getlist("language"), request.POST.get("skills", "").replace(",", " ").split()
+        set_abilities(actor=request.user, project=project, user=user, languages=languages, skills=skills)
+        messages.success(request, _("Saved the languages and skills of %(person)s.") % {"person": user})
+        return redirect("member-list", slug=project.slug)
     held = roles_in(project, user)
     if user != request.user and "confirmed" not in request.POST and (action == "deactivate" or role in held):
         left = frozenset() if action == "deactivate" else held - {Role(role)}
@@ -189,6 +206,13 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     else:
         raise Invalid(_("Choose a role to add or remove."))
     return redirect("member-list", slug=project.slug)
+
+
+def _ability_fields(abilities: Abilities) -> dict[str, Any]:
+    """Return the fields of a person's languages and skills; ``words`` is blank if nothing is restricted."""
+    languages = [(key, label, key in abilities.languages) for key, label in LANGUAGES.items()]
+    words = [str(label) for _key, label, chosen in languages if chosen] + sorted(abilities.skills)
+    return {"languages": languages, "skills": ", ".join(sorted(abilities.skills)), "words": ", ".join(words)}
 
 
 @project_page

@@ -31,6 +31,7 @@ from reviews.services.queue.progress import read_progress
 from reviews.services.queue.slot_work import load_claim, load_claimed_item, load_slot_work
 from reviews.services.submission import submit
 from reviews.services.submission.checklists import WHOLE
+from reviews.services.submission.take_back import take_back
 from reviews.services.submission.validation import open_draft_of, waive_found
 
 DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow this.")
@@ -160,6 +161,26 @@ class Skip(APIView):
         sent, _ = _read_for_claim(shapes.TokenSerializer, request, slot)
         claims.skip(actor=actor(request), token=sent["token"])
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class TakeBack(APIView):
+    """Take back your submission, or claim an item again that you have just skipped or released.
+
+    A review can be taken back for a minute, while its stage is open. The claim is live again with the same token, and
+    your draft is as it was. Items that you have claimed since and not edited here go back to the queue.
+    """
+
+    scope = Scope.ANNOTATE
+
+    @extend_schema(
+        request=shapes.TokenSerializer,
+        responses={200: shapes.RetakenSerializer, **REFUSALS},
+        operation_id="work_take_back",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        _, claim = _read_for_claim(shapes.TokenSerializer, request, slot)
+        held = take_back(actor=actor(request), claim=claim)
+        return Response({"token": held.token, "expires_at": held.expires_at})
 
 
 class DialogueReviews(APIView):

@@ -170,6 +170,12 @@ class HeartbeatSerializer(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField()
 
 
+class RetakenSerializer(HeartbeatSerializer):
+    """The claim that is live again."""
+
+    token = serializers.CharField(help_text="The same as before, unless a colleague had the item in between.")
+
+
 class SubmittedSerializer(serializers.Serializer[Any]):
     """The submitted review; the dialogue’s reviews contain all of it."""
 

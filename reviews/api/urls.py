@@ -36,6 +36,7 @@ urlpatterns = [
     path(_WORK + "release/", reviews.Release.as_view(), name="api-work-release"),
     path(_WORK + "waive/", reviews.Waive.as_view(), name="api-work-waive"),
     path(_WORK + "skip/", reviews.Skip.as_view(), name="api-work-skip"),
+    path(_WORK + "take-back/", reviews.TakeBack.as_view(), name="api-work-take-back"),
     path(_P + "status/", reviews.ProjectStatus.as_view(), name="api-project-status"),
     path(_P + "statistics/progress/", statistics.ProgressStatistics.as_view(), name="api-statistics-progress"),
     path(_P + "statistics/accuracy/", statistics.AccuracyStatistics.as_view(), name="api-statistics-accuracy"),

@@ -27,7 +27,7 @@ class ReviewQuerySet(models.QuerySet["Review"]):
 
 
 class Review(Row):
-    """One person's review of one revision in one slot. Immutable."""
+    """One person's review of one revision in one slot. Never changed; deleted only when its reviewer takes it back."""
 
     public_id = models.CharField(max_length=12, default=new_public_id, editable=False)
     slot = models.OneToOneField(Slot, on_delete=models.PROTECT, related_name="review")
@@ -121,7 +121,7 @@ class Ruling(Row):
 
 
 class ReviewDraft(Row):
-    """A person's unsubmitted review form; only they see it."""
+    """A person's unsubmitted review form; only they see it. Kept a little longer while the review can be taken back."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="review_drafts", db_index=False)
     person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)

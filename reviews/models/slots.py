@@ -166,6 +166,7 @@ class Claim(Row):
             models.Index(fields=["project", "stage"], condition=Q(state="live"), name="claim_live_by_stage"),
             models.Index(fields=["expires_at"], condition=Q(state="live"), name="claim_live_by_expiry"),
             models.Index(fields=["person", "-id"], name="claim_by_person"),
+            models.Index(fields=["person", "project", "-id"], condition=Q(state="skipped"), name="claim_skipped"),
         ]
 
 

@@ -3,12 +3,13 @@
 A test compares each statement with the ORM's query (tests/reviews/queue/test_statements.py).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 
+from annotator.core.abilities import ANYTHING, PREFIX, Abilities, tags_of
 from annotator.models import Project, User
 from annotator.models.content import GoldRole
 from annotator.services.database.statements import Value, rows, write
@@ -51,16 +52,28 @@ class Queue:
     tests: bool = False
 
 
-def take_first(*, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors) -> Slot | None:
+def take_first(
+    *,
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    skipped: bool = False,
+    abilities: Abilities = ANYTHING,
+) -> Slot | None:
     """Lock the first open slot that the person may claim, and assign it to them; return None if there is none.
 
-    Reads slots after ``cursors``. Runs in the caller's transaction.
+    Reads slots after ``cursors``. What they have skipped is left out, whichever slot of the item it is; ``skipped``:
+    it is included, and the item that they skipped last comes last. Runs in the caller's transaction.
     """
-    heads, values = candidates(person, project, queues, cursors, DEPTH)
+    heads, values = candidates(person, project, queues, cursors, DEPTH, with_skipped=skipped, abilities=abilities)
     free = "s.state = 'open' AND (s.reserved_for_id IS NULL OR s.reserved_for_id = %s)"
-    order = "ORDER BY c.priority, c.rank, c.position LIMIT 1"
-    found = f"FROM reviews_slot s JOIN ({heads}) c ON c.id = s.id WHERE {free} {order}"
     values.append(person.pk)
+    order = "c.priority, c.rank, c.position LIMIT 1"
+    if skipped:
+        order = f"{_SKIPPED_LAST}, {order}"
+        values.append(person.pk)
+    found = f"FROM reviews_slot s JOIN ({heads}) c ON c.id = s.id WHERE {free} ORDER BY {order}"
     if connection.vendor == "postgresql":
         fields = Slot._meta.concrete_fields
         taken = rows(
@@ -79,7 +92,13 @@ def take_first(*, person: User, project: Project, queues: Sequence[Queue], curso
 
 
 def count_waiting(
-    *, person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, limit: int
+    *,
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    limit: int,
+    abilities: Abilities = ANYTHING,
 ) -> dict[str, int]:
     """Return how many items of each stage the person could claim, counted up to ``limit`` in each queue.
 
@@ -87,7 +106,7 @@ def count_waiting(
     """
     # Enough slots for ``limit`` items.
     depth = limit * max((queue.most_reviewers for queue in queues), default=1)
-    heads, values = candidates(person, project, queues, cursors, depth)
+    heads, values = candidates(person, project, queues, cursors, depth, abilities=abilities)
     counts = rows(
         "SELECT s.stage, count(DISTINCT s.stage_run_id) FROM reviews_slot s "  # noqa: S608
         f"JOIN ({heads}) c ON c.id = s.id GROUP BY s.stage",
@@ -131,6 +150,22 @@ _ORDINARY_OR_GIVEN_BACK = (
 )
 
 
+#: Latest skips of a person that are remembered; what they skipped earlier comes in its turn again.
+SKIPS = 200
+#: The person has not skipped the item, in this slot or another one of its run. Read once for all slots, from the index
+#: of skipped claims. Its marks are the person and the project.
+_NOT_SKIPPED = (
+    "s.stage_run_id NOT IN (SELECT o.stage_run_id FROM (SELECT c.slot_id FROM reviews_claim c WHERE c.person_id = %s "  # noqa: S608
+    f"AND c.project_id = %s AND c.state = 'skipped' ORDER BY c.id DESC LIMIT {SKIPS:d}) k "
+    "JOIN reviews_slot o ON o.id = k.slot_id)"
+)
+#: An order: first what the person has not skipped, then by their last skip. Its mark is the person.
+_SKIPPED_LAST = (
+    "COALESCE((SELECT max(k.id) FROM reviews_slot o JOIN reviews_claim k ON k.slot_id = o.id AND k.person_id = %s "
+    "AND k.state = 'skipped' WHERE o.stage_run_id = s.stage_run_id), 0)"
+)
+
+
 def _head(rank: str) -> str:
     return (
         f"SELECT s.id, s.priority, s.position, {rank} AS rank FROM reviews_slot s "  # noqa: S608 - no value is in it
@@ -139,18 +174,27 @@ def _head(rank: str) -> str:
 
 
 def candidates(
-    person: User, project: Project, queues: Sequence[Queue], cursors: Cursors, depth: int
+    person: User,
+    project: Project,
+    queues: Sequence[Queue],
+    cursors: Cursors,
+    depth: int,
+    *,
+    with_skipped: bool = True,
+    abilities: Abilities = ANYTHING,
 ) -> tuple[str, list[Value]]:
     """Return a statement that reads the heads of all queues, as (id, priority, position, rank), and its values.
 
-    It applies the rules of ``eligibility.refusal`` in SQL.
+    It applies the rules of ``eligibility.refusal`` in SQL, and to slots that are not reserved those of ``abilities``
+    (see ``queue.abilities``). ``with_skipped``: also what the person has skipped.
     """
     parts: list[str] = []
     values: list[Value] = []
+    kept, of_kept = ("", []) if with_skipped else (f" AND {_NOT_SKIPPED}", [person.pk, project.pk])
 
     def add(rank: str, condition: str, order: str, given: Sequence[Value]) -> None:
-        parts.append(f"{_head(rank)} AND {condition} ORDER BY {order} LIMIT {depth:d}")
-        values.extend([project.pk, *given])
+        parts.append(f"{_head(rank)} AND {condition}{kept} ORDER BY {order} LIMIT {depth:d}")
+        values.extend([project.pk, *given, *of_kept])
 
     me = person.pk
     stages: list[Value] = [queue.stage for queue in queues]
@@ -159,13 +203,13 @@ def candidates(
     add("-1", own, "s.priority, s.position", [me, *stages, me, me, me, me])
 
     ranks = " ".join(f"WHEN %s THEN {rank:d}" for rank in range(len(queues)))
-    bars = [_bars(me, queue) for queue in queues]
+    bars = [_bars(me, queue, abilities) for queue in queues]
     any_stage = " OR ".join(f"(s.stage = %s AND {condition})" for condition, _ in bars)
     out_of_turn = f"s.reserved_for_id IS NULL AND s.priority <> {Priority.NORMAL:d} AND ({any_stage})"
     by_stage = [value for queue, (_, given) in zip(queues, bars, strict=True) for value in (queue.stage, *given)]
     rank_of_stage = f"CASE s.stage {ranks} END"
-    parts.append(f"{_head(rank_of_stage)} AND {out_of_turn} ORDER BY s.priority, s.position LIMIT {depth:d}")
-    values.extend([*stages, project.pk, *by_stage])
+    parts.append(f"{_head(rank_of_stage)} AND {out_of_turn}{kept} ORDER BY s.priority, s.position LIMIT {depth:d}")
+    values.extend([*stages, project.pk, *by_stage, *of_kept])
 
     for rank, (queue, (condition, given)) in enumerate(zip(queues, bars, strict=True)):
         in_common_queue = f"s.reserved_for_id IS NULL AND s.priority = {Priority.NORMAL:d} AND s.stage = %s"
@@ -177,7 +221,7 @@ def candidates(
     return " UNION ALL ".join(f"SELECT * FROM ({part}) q{n}" for n, part in enumerate(parts)), values  # noqa: S608
 
 
-def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
+def _bars(me: int, queue: Queue, abilities: Abilities) -> tuple[str, list[Value]]:
     """Return the further conditions under which the person may claim a slot of this stage."""
     conditions = [_NOT_OWN]
     given: list[Value] = [me, me]
@@ -193,7 +237,26 @@ def _bars(me: int, queue: Queue) -> tuple[str, list[Value]]:
     if queue.versions is not None:
         conditions.append(f"s.protocol_id IN ({', '.join(['%s'] * len(queue.versions))})")
         given += queue.versions
+    for condition, some in _fits(abilities):
+        conditions.append(condition)
+        given += some
     return " AND ".join(conditions), given
+
+
+def _fits(abilities: Abilities) -> Iterator[tuple[str, list[Value]]]:
+    """Yield conditions, with their values, for dialogues that are for a person with these languages and skills."""
+    if abilities.languages:
+        marks = ", ".join(["%s"] * len(abilities.languages))
+        language = "(SELECT d.language FROM annotator_dialogue d WHERE d.id = s.dialogue_id)"
+        yield f"{language} IN ('', {marks})", [*sorted(abilities.languages)]
+    if abilities.skills:
+        marks = ", ".join(["%s"] * len(abilities.skills))
+        # A count, as above. Not LIKE, whose sign is also that of a mark.
+        lacking = (
+            "SELECT count(*) FROM annotator_dialoguetag t WHERE t.dialogue_id = s.dialogue_id "  # noqa: S608
+            f"AND substr(t.name, 1, {len(PREFIX):d}) = %s AND t.name NOT IN ({marks})"
+        )
+        yield f"({lacking}) = 0", [PREFIX, *tags_of(abilities.skills)]
 
 
 # --- people's load ----------------------------------------------------------------------------------------------------

@@ -250,12 +250,27 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
   toasts.append(notice);
 });
 
+// The seconds that are left, in words of the page's language. Screen readers don't read it out: see aria-hidden.
+const secondsLeft = new Intl.NumberFormat(document.documentElement.lang || "en", {style: "unit", unit: "second"});
+
 function fade(notice) {
-  // Warnings and errors stay until they are dismissed.
-  if (!notice.matches?.(".notice.tone-good, .notice.tone-info")) return;
+  const undo = notice.querySelector?.("[data-undo]");
+  // Warnings and errors stay until they are dismissed, but what they offer to undo ends.
+  if (!undo && !notice.matches?.(".notice.tone-good, .notice.tone-info")) return;
+  const passes = undo && notice.matches(".tone-warn, .tone-bad") ? undo : notice;
+  const countdown = notice.querySelector("[data-countdown]");
+  const seconds = Number(undo?.dataset.undo) || NOTICE_SECONDS;
   let timer;
-  const start = () => (timer = setTimeout(() => notice.remove(), NOTICE_SECONDS * 1000));
+  const tick = (left) => {
+    if (countdown) countdown.textContent = secondsLeft.format(left);
+    if (left) timer = setTimeout(tick, 1000, left - 1);
+    else passes.remove();
+  };
   const stop = () => clearTimeout(timer);
+  const start = () => {
+    stop();
+    tick(seconds);
+  };
   for (const type of ["pointerenter", "focusin"]) notice.addEventListener(type, stop);
   for (const type of ["pointerleave", "focusout"]) notice.addEventListener(type, start);
   start();
@@ -269,9 +284,11 @@ const measure = new ResizeObserver((changes) => {
 for (const element of measured.keys()) if (element) measure.observe(element);
 
 if (toasts) {
-  for (const notice of toasts.children) fade(notice);
   // A live region announces changes, but not what was there when the page loaded.
-  if (toasts.textContent.trim()) announce(toasts.textContent.replace(/\s+/g, " ").trim());
+  const shown = toasts.cloneNode(true);
+  for (const silent of shown.querySelectorAll("[aria-hidden=true], [data-dismiss]")) silent.remove();
+  if (shown.textContent.trim()) announce(shown.textContent.replace(/\s+/g, " ").trim());
+  for (const notice of toasts.children) fade(notice);
   new MutationObserver((records) => {
     for (const record of records) for (const node of record.addedNodes) if (node.nodeType === 1) fade(node);
   }).observe(toasts, {childList: true});

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from annotator.core.tags import MAX_TAGS
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
+from annotator.services.abilities import read_abilities
 from annotator.services.access.blindness import blind_to
 from annotator.services.dialogues.tags import read_tags
 from annotator.services.history.event_chain import in_portions
@@ -26,6 +27,7 @@ from reviews.services.assignments.plan_items import (
     read_loads,
     read_promised,
 )
+from reviews.services.queue.abilities import unfit_for
 from reviews.services.queue.absence import absent_people
 from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import refusal
@@ -132,6 +134,8 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
     held = read_held([slot.cycle_id for slot in slots], persons)
     promised = read_promised(slots, persons)
     absent = absent_people(asked.project)
+    abilities = read_abilities(asked.project, [one.pk for one in persons])
+    not_for = unfit_for(abilities, [slot.dialogue_id for slot in slots])
     items: list[Seen] = []
     refused: Refused = []
     for slot in slots:
@@ -151,6 +155,7 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
                 no = _("Already assigned to this person.")
             elif not no and (slot.stage_run_id, person.pk) in promised:
                 no = _("Another review of this item is assigned to this person.")
+            no = no or not_for.get(person.pk, {}).get(slot.dialogue_id, "")
             if not no:
                 chosen = person
                 break

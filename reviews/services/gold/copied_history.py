@@ -264,7 +264,8 @@ def _renamed(after: dict[str, Any], kind: str, reviews: dict[str, str], hashes: 
     if kind == "cycle.begun":
         out = {"cycle": 1}
     if "review" in out:
-        out["review"] = reviews.get(out["review"], new_public_id())
+        # One that was taken back has two events.
+        out["review"] = reviews.setdefault(out["review"], new_public_id())
     if "content_hash" in out:
         out["content_hash"] = hashes.get(out["content_hash"], out["content_hash"])
     return out

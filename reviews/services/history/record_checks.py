@@ -20,7 +20,7 @@ from reviews.services.transitions.moves import NOT_DRAWN
 
 _ENDS = {f"cycle.{state}": state for state in ("verified", "rejected", "superseded", "withdrawn")}
 _HEADS = ("dialogue.imported", "dialogue.revised_by_import", "stage.settled")
-_KINDS = (*_HEADS, *_ENDS, "cycle.begun", "review.submitted")
+_KINDS = (*_HEADS, *_ENDS, "cycle.begun", "review.submitted", "review.taken_back")
 #: State of the newest cycle → possible statuses of the dialogue. A superseded cycle is never the newest that
 #: counts, and a withdrawn one does not count.
 _POSSIBLE_STATUSES: dict[str, tuple[str, ...]] = {
@@ -59,6 +59,8 @@ class _Recorded:
                     self.cycles[self.cycle] = (number, (CycleState.ACTIVE, None))
         elif kind == "review.submitted":
             self.reviews[after["review"]] = (number, (actor, after["stage"], after["round"], after["verdict"], content))
+        elif kind == "review.taken_back":
+            self.reviews.pop(after["review"], None)
         elif kind == "stage.settled":
             key = (self.cycle, after["stage"], after["round"])
             self.runs[key] = (number, (after["outcome"], after["discrepancies"], content))

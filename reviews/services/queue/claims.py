@@ -5,25 +5,28 @@ event to its chain, because people would wait for one another. The claim rows ar
 """
 
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Project, Role, User
+from annotator.models import Draft, Project, Role, User
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import database_time, insert, update
 from reviews.core.protocols import Stage
-from reviews.models import Claim, ClaimState, Slot, SlotState
+from reviews.models import Claim, ClaimState, ReviewDraft, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
+from reviews.services.queue.abilities import unfit
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.gold_claims import replace_with_gold
 from reviews.services.queue.notifications import notify_lapse
 from reviews.services.queue.order import (
+    come_back_to,
     move_cursor,
     new_position,
     other_started_slot,
@@ -41,10 +44,11 @@ OVERDUE = 8
 def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Claim | None:
     """Claim the most urgent slot that the actor may take; None if there is none.
 
-    The order: what they have claimed already (in ``stage``, if given), expired claims of others, then the queues: high
-    priority before normal, slots reserved for them, and the stages nearest to the end. Raises Hidden for an outsider,
-    Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have reached
-    the limit of claimed items.
+    The order: what they have claimed already (in ``stage``, if given), most recently worked on first; expired claims of
+    others; then the queues: high priority before normal, slots reserved for them, and the stages nearest to the end.
+    What they have skipped comes after everything else, in the order in which they skipped it. Raises Hidden for an
+    outsider, Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have
+    reached the limit of claimed items.
     """
     with transaction.atomic():
         roles, now, limited = lock_eligibility(actor=actor, project=project)
@@ -60,13 +64,20 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             return claim
         queues = [queue for queue in queues if queue.stage not in limits.stages]
         positions = read_positions(actor=actor, project=project)
-        slot = take_first(person=actor, project=project, queues=queues, cursors=positions.cursors)
+        take = partial(take_first, person=actor, project=project, queues=queues, abilities=limits.abilities)
+        slot = take(cursors=positions.cursors)
         if positions.gold:
             slot = replace_with_gold(
-                actor=actor, project=project, roles=roles, queues=queues, slot=slot, positions=positions
+                actor=actor,
+                project=project,
+                roles=roles,
+                queues=queues,
+                slot=slot,
+                positions=positions,
+                abilities=limits.abilities,
             )
-        if slot is None and positions.cursors:
-            slot = take_first(person=actor, project=project, queues=queues, cursors={})
+        if slot is None:
+            slot = take(cursors={}, skipped=True)
         if slot is None:
             return None
         version = next(version for version in versions if version.pk == slot.protocol_id)
@@ -105,7 +116,11 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
         if live is not None and not _release_if_overdue(live, slot):
             raise Conflict(_("A colleague is working on this item. Claim another one."))
         if limited:
-            _check_limits(actor, slot.project, read_claim_limits(actor=actor, project=slot.project), [slot.stage], now)
+            limits = read_claim_limits(actor=actor, project=slot.project)
+            _check_limits(actor, slot.project, limits, [slot.stage], now)
+            not_theirs = {} if slot.reserved_for_id == actor.pk else unfit(limits.abilities, [slot.dialogue_id])
+            if not_theirs:
+                raise Denied(not_theirs[slot.dialogue_id])
         _hold(actor, slot)
         return _new_claim(actor=actor, slot=slot, stage=stage)
 
@@ -151,6 +166,31 @@ def release(*, actor: User, token: str) -> None:
 def skip(*, actor: User, token: str) -> None:
     """Release a claim and move the slot to the end of its queue. Does nothing if the claim has ended. Raises Hidden."""
     _give_back(actor, token, ClaimState.SKIPPED)
+
+
+def retake(*, actor: User, token: str) -> Claim:
+    """Claim an item again that the actor has just skipped or released: the same claim, if it is the slot's last one.
+
+    Items that they have claimed since and not worked on go back to their places. Raises as ``claim_slot``.
+    """
+    with transaction.atomic():
+        claim = _own_claim(actor, token)
+        roles, now, limited = lock_eligibility(actor=actor, project=claim.project)
+        slot = lock_slot(claim.slot_id)
+        claim.refresh_from_db()
+        if slot.state == SlotState.OPEN and claim.state in (ClaimState.SKIPPED, ClaimState.RELEASED):
+            reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
+            if reason:
+                raise Denied(reason)
+            if claim.ended_at is not None:
+                put_back_untouched(actor=actor, project=claim.project, since=claim.ended_at)
+            if limited:
+                limits = read_claim_limits(actor=actor, project=claim.project)
+                _check_limits(actor, claim.project, limits, [slot.stage], now)
+            if not slot.claims.filter(pk__gt=claim.pk).exists():
+                revive(claim, slot, actor)
+                return claim
+        return claim_slot(actor=actor, slot=slot)
 
 
 def expire_overdue(*, limit: int = 200) -> int:
@@ -202,6 +242,41 @@ def withdraw(slot: Slot) -> None:
     _open(slot)
 
 
+def revive(claim: Claim, slot: Slot, actor: User) -> None:
+    """Make the last claim on a slot live again, with the same token. The caller has locked both and checked it."""
+    _hold(actor, slot)
+    claim.state, claim.ended_at = ClaimState.LIVE, None
+    claim.heartbeat_at = database_time()
+    claim.expires_at = claim.heartbeat_at + claim.lease
+    claim.save(update_fields=["state", "ended_at", "heartbeat_at", "expires_at"])
+    claim.slot = slot
+
+
+def put_back_untouched(*, actor: User, project: Project, since: datetime) -> None:
+    """Release what the actor has claimed since then, except what they have worked on; it is their next item again.
+
+    A page that opens the next item at once has claimed it before the person could undo the last one.
+    """
+    fresh = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, created_at__gte=since)
+    edited = Draft.objects.filter(dialogue=OuterRef("slot__dialogue"), author=actor, closed_at=None, version__gt=0)
+    filled = ReviewDraft.objects.filter(slot=OuterRef("slot"), person=actor, version__gt=0)
+    for claim in fresh.filter(~Exists(edited), ~Exists(filled)):
+        # Not one that somebody is just changing: the caller holds another item's locks.
+        locked = Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",)).filter(pk=claim.slot_id)
+        slot = locked.first()
+        live = Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE)
+        if slot is not None and live.update(state=ClaimState.RELEASED, ended_at=Now()):
+            _open(slot)
+            come_back_to(actor=actor, slot=slot)
+
+
+def require_room(*, actor: User, project: Project) -> None:
+    """Raise Conflict if the actor has as many claimed items as one person may have. Pauses do not matter here."""
+    most = read_claim_limits(actor=actor, project=project).most_held
+    if most is not None:
+        _check_limits(actor, project, ClaimLimits(most_held=most), [], database_time())
+
+
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
@@ -223,7 +298,7 @@ def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: li
     """Raise Conflict if the actor may not claim anything of these stages now."""
     if limits.bar:
         raise Conflict(limits.bar)
-    if all(stage in limits.stages for stage in stages):
+    if stages and all(stage in limits.stages for stage in stages):
         raise Conflict(limits.stages[stages[0]])
     most = limits.most_held
     if most is not None:
@@ -252,13 +327,20 @@ def _resume_or_take_over(
             _check_limits(actor, project, limits, stages, now)
         return None
     live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
-    own = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
+    held = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot")
+    own = held.order_by("-heartbeat_at", "-pk").first()
     if own is not None:
         return _extend(own, own.slot)
     if limits != FREE:
         _check_limits(actor, project, limits, stages, now)
         live = live.exclude(stage__in=limits.stages)
-    for claim in live.order_by("expires_at")[:OVERDUE]:
+    skips = Claim.objects.filter(person=actor, project=project, state=ClaimState.SKIPPED)
+    live = live.exclude(slot__stage_run__in=skips.values("slot__stage_run"))
+    overdue = list(live.select_related("slot").order_by("expires_at")[:OVERDUE])
+    not_theirs = unfit(limits.abilities, [claim.slot.dialogue_id for claim in overdue])
+    for claim in overdue:
+        if claim.slot.dialogue_id in not_theirs:
+            continue
         slot = (
             Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))
             .select_related("protocol", "stage_run")

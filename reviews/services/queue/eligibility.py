@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
-from annotator.models import ArchivedProject, Membership, Project, Role, User
+from annotator.models import ArchivedProject, MemberAbilities, Membership, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import OVERSEERS, archived_refusal
 from annotator.services.database.compiled import compiled
@@ -18,7 +18,7 @@ from reviews.models import AssignmentRules, Pause, Slot
 
 
 class Eligibility(NamedTuple):
-    """A member's roles, the database's time, and whether pauses or limits may apply."""
+    """A member's roles, the database's time, and whether pauses, limits, languages or skills may apply."""
 
     roles: frozenset[Role]
     now: datetime
@@ -26,8 +26,8 @@ class Eligibility(NamedTuple):
 
 
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
-    """Return the actor's roles, the database's time, and whether pauses or limits have to be read. Raises Hidden,
-    and Conflict if the project is archived.
+    """Return the actor's roles, the database's time, and whether pauses, limits and abilities have to be read.
+    Raises Hidden, and Conflict if the project is archived.
 
     The rows stay locked until the caller's transaction ends, so that two windows of a person cannot claim two slots at
     once, and nobody is deactivated in between.
@@ -47,10 +47,11 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
 def _lock_memberships(project_id: int, person_id: int) -> QuerySet[Membership, Any]:
     pauses = Pause.objects.filter(project=OuterRef("project"), ended_at=None)
     limits = AssignmentRules.objects.filter(project=OuterRef("project"), most_held__isnull=False)
+    abilities = MemberAbilities.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
     held = Membership.objects.live().filter(project=project_id, user=person_id).order_by("pk")
     archived = ArchivedProject.objects.filter(project=OuterRef("project"))
     held = held.select_for_update(no_key=True)
-    held = held.annotate(limited=Exists(pauses) | Exists(limits), archived=Exists(archived))
+    held = held.annotate(limited=Exists(pauses) | Exists(limits) | Exists(abilities), archived=Exists(archived))
     return held.values_list("role", Clock(), "limited", "archived")
 
 

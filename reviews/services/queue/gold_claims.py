@@ -5,11 +5,13 @@ from typing import Any
 
 from django.db.models import Count, Model
 
+from annotator.core.abilities import ANYTHING, Abilities
 from annotator.models import Dialogue, Membership, Notice, Project, Replay, Revision, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS
 from reviews.core.gold import is_due, keyed_random
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
+from reviews.services.queue.abilities import unfit
 from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
 
@@ -32,6 +34,7 @@ def replace_with_gold(
     queues: Sequence[Queue],
     slot: Slot | None,
     positions: QueuePositions,
+    abilities: Abilities = ANYTHING,
 ) -> Slot | None:
     """Return what the actor gets in place of ``slot``, which they have just claimed: a gold item's slot, or ``slot``.
 
@@ -44,7 +47,7 @@ def replace_with_gold(
     for queue in queues:
         last = slot is not None and slot.stage == queue.stage
         gold = (
-            _claim_gold(actor, project, queue.stage, slot if last else None, positions)
+            _claim_gold(actor, project, queue.stage, slot if last else None, positions, abilities)
             if queue.stage in positions.gold
             else None
         )
@@ -58,7 +61,12 @@ def replace_with_gold(
 
 
 def _claim_gold(
-    actor: User, project: Project, stage: str, instead_of: Slot | None, positions: QueuePositions
+    actor: User,
+    project: Project,
+    stage: str,
+    instead_of: Slot | None,
+    positions: QueuePositions,
+    abilities: Abilities,
 ) -> Slot | None:
     rate, secret = positions.gold[stage]
     claims = positions.taken.get(stage, 0)
@@ -67,19 +75,27 @@ def _claim_gold(
     place = positions.cursors.get(stage, 0) + 1 if instead_of is None else max(1, instead_of.position - 1)
     chance = keyed_random(secret, "item", actor.pk, claims)
     # If an item is retired at this moment, try the next one.
-    for item_id in _in_order(items_for(actor=actor, project_id=project.pk, stage=stage), chance):
+    for item_id in _in_order(items_for(actor=actor, project_id=project.pk, stage=stage, abilities=abilities), chance):
         gold = _new_slot(actor, item_id, place)
         if gold is not None:
             return gold
     return None
 
 
-def items_for(*, actor: User, project_id: int, stage: str) -> list[tuple[int, int]]:
-    """Return (key, number of people who got it) of each item in use that the actor may be tested on."""
+def items_for(*, actor: User, project_id: int, stage: str, abilities: Abilities = ANYTHING) -> list[tuple[int, int]]:
+    """Return (key, number of people who got it) of each item in use that the actor may be tested on.
+
+    Tags of the source count: an item has none of its own at first.
+    """
     items = GoldItem.objects.filter(project=project_id, stage=stage, retired_at=None).select_related("source")
     items = items.annotate(given=Count("stage_run__slots")).defer("source__search_text")
     known = involved([item.source for item in items], among=actor)
-    return [(item.pk, item.given) for item in items if actor.pk not in known[item.source_id]]
+    unfits = unfit(abilities, [item.source_id for item in items])
+    return [
+        (item.pk, item.given)
+        for item in items
+        if actor.pk not in known[item.source_id] and item.source_id not in unfits
+    ]
 
 
 def language_variants(source: Dialogue) -> list[int]:

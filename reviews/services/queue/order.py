@@ -22,13 +22,10 @@ from annotator.models import Project, User
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.compiled import compiled
 from reviews.core.protocols import Stage
-from reviews.models import Claim, GoldItem, GoldRate, Priority, ProtocolVersion, QueueCursor, Slot, SlotState
+from reviews.models import GoldItem, GoldRate, Priority, ProtocolVersion, QueueCursor, Slot, SlotState
 from reviews.services import statements
 from reviews.services.protocols.versions import parse
-from reviews.services.statements import Cursors, Queue
-
-#: How many of a person's latest claims are searched for released ones.
-RECENT = 100
+from reviews.services.statements import Queue
 
 
 def new_position(index: int = 0) -> int:
@@ -108,19 +105,6 @@ def _positions(project_id: int, person_id: int) -> QuerySet[Any, Any]:
     return mine.values_list("stage", "position", "taken", none, none).union(gold)
 
 
-def rewound_to_released(*, actor: User, project: Project, cursors: Cursors) -> dict[str, int]:
-    """Return the cursors, moved back before open slots that the actor has released, so that these come again.
-
-    Reads only the latest claims; all cursors are reset every hour anyway.
-    """
-    recent = Claim.objects.filter(person=actor).order_by("-pk").values("slot")[:RECENT]
-    kept = Slot.objects.filter(pk__in=recent, project=project, state=SlotState.OPEN)
-    out = dict(cursors)
-    for stage, position in kept.values_list("stage", "position"):
-        out[stage] = min(out.get(stage, 0), position - 1)
-    return out
-
-
 def in_common_queue(slot: Slot) -> bool:
     """Return whether a slot is in the common queue of its stage: not reserved, and of normal priority."""
     return slot.reserved_for_id is None and slot.priority == Priority.NORMAL
@@ -130,6 +114,12 @@ def move_cursor(*, actor: User, slot: Slot) -> None:
     """Move the actor's cursor to this slot, and count the claim."""
     if in_common_queue(slot):
         statements.move_cursor(person=actor, slot=slot)
+
+
+def come_back_to(*, actor: User, slot: Slot) -> None:
+    """Move the actor's cursor back before this slot, so that they get it next."""
+    passed = QueueCursor.objects.filter(person=actor, project=slot.project_id, stage=slot.stage)
+    passed.filter(position__gte=slot.position).update(position=slot.position - 1)
 
 
 def rewind_cursors() -> int:

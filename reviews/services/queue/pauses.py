@@ -9,8 +9,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotator.core.abilities import ANYTHING, Abilities
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Membership, Project, User
+from annotator.services.abilities import abilities_of
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from reviews.models import AssignmentRules, Pause
@@ -22,7 +24,7 @@ MAX_REASON = 300
 
 @dataclass(frozen=True)
 class ClaimLimits:
-    """The reasons why a person cannot claim items, as sentences; blank if there are none."""
+    """What restricts a person's claims; the reasons are sentences, blank if there are none."""
 
     #: The project's or the person's own pause.
     bar: str = ""
@@ -30,6 +32,8 @@ class ClaimLimits:
     stages: dict[str, str] = field(default_factory=dict)
     #: How many items they may have claimed at a time; None: no limit.
     most_held: int | None = None
+    #: Their languages and skills: in the queues they get nothing else.
+    abilities: Abilities = ANYTHING
 
 
 FREE = ClaimLimits()
@@ -44,7 +48,7 @@ def read_claim_limits(*, actor: User, project: Project) -> ClaimLimits:
         elif pause.what == "stage":
             stages[pause.stage] = sentence(pause, titles)
     most = AssignmentRules.objects.filter(project=project).values_list("most_held", flat=True).first()
-    return ClaimLimits(bar, stages, most)
+    return ClaimLimits(bar, stages, most, abilities_of(project, actor))
 
 
 def pauses_for(*, actor: User, project: Project, stages: Sequence[str]) -> list[Pause]:

@@ -1,21 +1,21 @@
 """Figures of the project page and My work, read from counters and the heads of queues, never by counting dialogues."""
 
 from dataclasses import dataclass, field, replace
-
-from django.db.models.functions import Now
+from functools import partial
 
 from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
-from annotator.services.access.permissions import OVERSEERS, roles_in
+from annotator.services.abilities import roles_and_abilities
+from annotator.services.access.permissions import OVERSEERS
 from reviews.core.protocols import Outcome, Protocol, Stage
-from reviews.models import Claim, ClaimState, SlotState
+from reviews.models import Claim, ClaimState
 from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
 from reviews.services.queue.gold_claims import items_for
+from reviews.services.queue.lapsed import lapsed_for
 from reviews.services.queue.order import (
     queues_for,
     read_positions,
     read_versions,
-    rewound_to_released,
 )
 from reviews.services.queue.pauses import pauses_for, sentence
 from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
@@ -138,7 +138,7 @@ class MyWork:
 
     project: Project
     roles: frozenset[Role]
-    #: Their live claims, newest first.
+    #: Their live claims, most recently worked on first.
     claims: list[Claim]
     #: The stages they take part in, in the protocol's order, including those without waiting items.
     waiting: list[Waiting] = field(default_factory=list)
@@ -185,13 +185,13 @@ def read_progress(*, project: Project, roles: frozenset[Role] | None = None, vie
 
 def read_my_work(*, actor: User, project: Project) -> MyWork:
     """Return what waits for the actor in a project, and their claims."""
-    roles = roles_in(project, actor)
+    roles, abilities = roles_and_abilities(project=project, person=actor)
     versions = read_versions(project)
     held = list(
         Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE)
         .select_related("slot__dialogue")
         .defer("slot__dialogue__search_text")
-        .order_by("-pk")
+        .order_by("-heartbeat_at", "-pk")
     )
     queues = queues_for(roles=roles, versions=versions, stage=None)
     if not queues:
@@ -200,28 +200,25 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
     positions = read_positions(actor=actor, project=project)
-    cursors = positions.cursors and rewound_to_released(actor=actor, project=project, cursors=positions.cursors)
-    counts = count_waiting(person=actor, project=project, queues=queues, cursors=cursors, limit=MANY)
-    # At the end of a queue a claim starts from the beginning, where released slots may be.
-    ended = [queue for queue in queues if queue.stage not in counts]
-    if ended and positions.cursors:
-        counts |= count_waiting(person=actor, project=project, queues=ended, cursors={}, limit=MANY)
+    count = partial(count_waiting, person=actor, project=project, limit=MANY, abilities=abilities)
+    counts = count(queues=queues, cursors=positions.cursors)
+    # Slots before the cursors that were given back, for example: at the end of a queue a claim finds them.
+    few = [queue for queue in queues if counts.get(queue.stage, 0) < MANY and queue.stage in positions.cursors]
+    if few:
+        counts |= count(queues=few, cursors={})
     if not roles & OVERSEERS:
         for stage in positions.gold.keys() & {queue.stage for queue in queues}:
-            more = len(items_for(actor=actor, project_id=project.pk, stage=stage))
+            more = len(items_for(actor=actor, project_id=project.pk, stage=stage, abilities=abilities))
             counts[stage] = min(counts.get(stage, 0) + more, MANY)
-    overdue = Claim.objects.filter(project=project, state=ClaimState.LIVE, expires_at__lte=Now()).exclude(person=actor)
-    # An item with an open slot is already counted.
-    overdue = overdue.filter(slot__is_gold=False).exclude(slot__stage_run__slots__state=SlotState.OPEN)
-    for stage, _ in overdue.values_list("stage", "slot__stage_run").distinct()[:MANY]:
-        if stage in order and any(queue.stage == stage for queue in queues):
-            counts[stage] = counts.get(stage, 0) + 1
+    mine = [queue.stage for queue in queues]
+    for slot in lapsed_for(actor=actor, project=project, roles=roles, stages=mine, abilities=abilities):
+        counts[slot.stage] = min(counts.get(slot.stage, 0) + 1, MANY)
     pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
     everything = any(one.what != "stage" for one in pauses)
     stuck = {}
     if roles & OVERSEERS:
-        mine = [known[queue.stage] for queue in queues]
-        stuck = count_stuck(project=project, stages=mine, people=roles_of_members(project))
+        stages = [known[queue.stage] for queue in queues]
+        stuck = count_stuck(project=project, stages=stages, people=roles_of_members(project))
     waiting = [
         Waiting(
             queue.stage,

@@ -63,10 +63,13 @@ def load_slot_work(*, actor: User, public_id: str) -> Work:
     claim, now = _read_claim(actor, public_id, None)
     slot = claim.slot
     if claim.state == ClaimState.SUBMITTED:
-        verdict = words_of("verdict", Review.objects.get(slot=slot).verdict)
+        verdict = Review.objects.filter(slot=slot).values_list("verdict", flat=True).first()
+        if verdict is None:
+            # It was taken back since the claim was read.
+            return load_slot_work(actor=actor, public_id=public_id)
         raise Conflict(
             _("You have submitted your review of this item with the verdict “%(verdict)s”. It can’t be changed.")
-            % {"verdict": verdict}
+            % {"verdict": words_of("verdict", verdict)}
         )
     if claim.state in (ClaimState.RELEASED, ClaimState.SKIPPED):
         raise Conflict(_("You have released this item. Claim it again to continue. Your draft is kept."))

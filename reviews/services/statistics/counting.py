@@ -72,6 +72,17 @@ class Counting(Generic[Item, Key]):
         rows = (dict(zip(self.item, _as_tuple(item), strict=True)) for item in items)
         insert([self.outbox(project_id=project_id, **row) for row in rows])
 
+    def withdraw(self, project: Project, items: Sequence[Item]) -> None:
+        """Undo ``enqueue`` before the rows that the items stand for are deleted, in the caller's transaction.
+
+        What waits in the outbox is removed; what is counted by now is subtracted.
+        """
+        _lock(project)
+        for item in items:
+            fields = dict(zip(self.item, _as_tuple(item), strict=True))
+            if not self._outbox().filter(project=project, **fields).delete()[0]:
+                self._add(project, {key: -count for key, count in self.tally(project, [item]).items()})
+
     def fold(self) -> int:
         """Count one portion of each project's outbox; return the number of rows. Several can run at the same time."""
         ready = self._outbox().filter(self.waiting, self.ready)

@@ -61,6 +61,11 @@ def await_work_count(*, review: Review, errors: bool) -> None:
     WORK.enqueue(review.project_id, [(review.pk, False), (review.pk, True)] if errors else [(review.pk, False)])
 
 
+def withdraw_work_count(*, review: Review) -> None:
+    """Remove a review that is being taken back from the outbox, or from the counts if it is counted already."""
+    WORK.withdraw(review.project, [(review.pk, False), (review.pk, True)])
+
+
 def count_unsettled(project: Project, person: User | None, *, what: str, viewer: User | None = None) -> Tally[Key]:
     """Return counts of reviews in blind stages that have not ended, without gold items: colleagues can't see them
     yet.

@@ -86,7 +86,8 @@ def submit_review(
     {item: true | false | null}}, ``notes``: the same with texts. ``named_errors``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
 
-    Submitting the same twice returns the same review; anything else is a Conflict with the stored ``review``. An
+    Submitting the same twice returns the same review, unless it was taken back in between (see ``take_back``); anything
+    else is a Conflict with the stored ``review``. An
     expired claim does not matter unless somebody else has claimed the item: then Conflict, and the draft is kept.
     Raises Hidden, Invalid (with ``findings`` of the checks).
     """
@@ -95,8 +96,8 @@ def submit_review(
         slot = claim.slot
     content = draft.content if document is None and draft is not None else document
     sent = _fingerprint(verdict, content, checklist, notes, named_errors, reason, rulings)
-    if claim.state == ClaimState.SUBMITTED:
-        return _already_submitted(Review.objects.get(slot_id=slot.pk), sent)
+    if claim.state == ClaimState.SUBMITTED and (stored := Review.objects.filter(slot_id=slot.pk).first()):
+        return _already_submitted(stored, sent)
     claim.slot = slot
     try:
         _require_holder(actor, slot)
@@ -196,8 +197,6 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     if not run.blind and dialogue.head_id != seen.pk:
         raise Conflict(_("This dialogue has a newer revision than the one you reviewed. Merge your changes with it."))
     _close_draft(actor, slot, submission, now)
-    if has_form:
-        ReviewDraft.objects.filter(slot=slot, person=actor).delete()
 
     stage = stage_of(slot)
     taken = stage.kind is StageKind.SELF_CHECK and dialogue.owner_id is None
@@ -261,6 +260,9 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
     )
     if outcome is not None:
         update(dialogue, "owner", "status", "stage", "updated_at")
+        if has_form:
+            # Until the stage settles, the review can be taken back (see ``take_back``), and with it the form.
+            ReviewDraft.objects.filter(slot=slot, person=actor).delete()
     elif taken:
         dialogue.updated_at = now
         update(dialogue, "owner", "updated_at")

@@ -32,6 +32,7 @@ from reviews.services.submission.workbench import Workbench
 from reviews.views.comment_context import with_mention
 from reviews.views.workspace.context import PANELS, active_seconds, seen_version, workbench_context
 from reviews.views.workspace.graph import open_bench, refused_edge
+from reviews.views.workspace.leaving import undo_url
 from reviews.views.workspace.operations import operation_of
 
 #: Edits of one field; the inspector keeps its shape.
@@ -140,22 +141,25 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
     """Release the item, or skip it for now. The draft is kept."""
     work = load_slot_work(actor=request.user, public_id=slot)
     project = work.slot.project
+    undo = undo_url(slot)
     if action == "skip":
         claims.skip(actor=request.user, token=work.claim.token)
         try:
             claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
         except Conflict as error:
-            messages.warning(request, _("Skipped. Your draft is kept.") + " " + error.sentence)
+            messages.warning(request, _("Skipped. Your draft is kept.") + " " + error.sentence, extra_tags=undo)
             return redirect("home")
-        if claim is not None and claim.slot_id != work.slot.pk:
-            messages.info(request, _("Skipped. Your draft is kept. This is the next item."))
+        if claim is not None and claim.slot.stage_run_id != work.slot.stage_run_id:
+            messages.info(request, _("Skipped. Your draft is kept. This is the next item."), extra_tags=undo)
             return redirect("workspace", slot=claim.slot.public_id)
         if claim is not None:
             claims.release(actor=request.user, token=claim.token)
-        messages.info(request, _("Skipped. Your draft is kept. This stage has no other item for you right now."))
+        sentence = _("Skipped. Your draft is kept. This stage has no other item for you right now.")
+        messages.info(request, sentence, extra_tags=undo)
     else:
         claims.release(actor=request.user, token=work.claim.token)
-        messages.info(request, _("Released. Your draft is kept in case you claim the item again."))
+        sentence = _("Released. Your draft is kept in case you claim the item again.")
+        messages.info(request, sentence, extra_tags=undo)
     return redirect("home")
 
 

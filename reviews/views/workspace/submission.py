@@ -21,11 +21,12 @@ from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, takes
-from reviews.models import Verdict
+from reviews.models import Review, Verdict
 from reviews.services.queue import claims
 from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.review_forms import store_form
+from reviews.services.submission.take_back import can_take_back
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
@@ -37,6 +38,7 @@ from reviews.views.workspace.form_versions import (
     require_shown,
     window_of,
 )
+from reviews.views.workspace.leaving import undo_url
 
 #: Empty rows for errors; a button adds more.
 ERROR_ROWS = 3
@@ -81,7 +83,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             require_shown(kept)
             filled = kept.form
             require_draft_version(bench.draft, seen)
-            submissions.submit_review(
+            review = submissions.submit_review(
                 actor=request.user,
                 slot=bench.work.slot,
                 token=bench.work.claim.token,
@@ -97,7 +99,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             refused = error
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
-            return after_submission(request, bench)
+            return after_submission(request, bench, review)
     keep_url = reverse("workspace-form", args=[slot])
     question = disputed(request, bench, refused, keep_url=keep_url, page_url=_submit_url(request, bench))
     context = workbench_context(request, bench)
@@ -180,9 +182,14 @@ def _decided(text: str) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
+def after_submission(request: PageRequest, bench: Workbench, review: Review | None = None) -> HttpResponse:
+    """Open the next item, or My work. The notice offers to take the ``review`` back while that is possible."""
     slot = bench.work.slot
-    messages.success(request, _("%(dialogue)s submitted.") % {"dialogue": slot.dialogue.external_id})
+    if review is not None and can_take_back(review):
+        sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id)
+    else:
+        sentence, undo = _("%(dialogue)s submitted. Its stage has ended, so this can’t be undone."), ""
+    messages.success(request, sentence % {"dialogue": slot.dialogue.external_id}, extra_tags=undo)
     if "stay" in request.POST:
         return redirect("home")
     try:

@@ -59,3 +59,12 @@ class Work:
     def skip(self) -> None:
         """Give the item back; it moves to the end of its queue."""
         self._http.post(f"{self._path}skip/", {"token": self.row["token"]})
+
+    def take_back(self) -> str:
+        """Undo what you have just done with the item: take your review back, or claim it again after skipping it.
+
+        Return when the claim expires. Raises Conflict with the reason if something has followed, for example if the
+        stage has ended.
+        """
+        self.row |= self._http.post(f"{self._path}take-back/", {"token": self.row["token"]}, repeat=True)
+        return str(self.row["expires_at"])

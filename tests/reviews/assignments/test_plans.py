@@ -12,8 +12,10 @@ from django.test.utils import CaptureQueriesContext
 
 from annotator.core.text import Message
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Job, Notice, NoticeKind, User
+from annotator.models import Dialogue, Job, Notice, NoticeKind, User
+from annotator.services.abilities import set_abilities
 from annotator.services.database.filters import UnknownFilter
+from annotator.services.dialogues.tags import set_tags
 from annotator.services.jobs import jobs
 from reviews.api.assignments import FILTERS
 from reviews.models import AssignmentPlan, AssignmentRules, Claim, Priority, Slot, SlotState
@@ -125,6 +127,22 @@ def test_nothing_is_given_to_somebody_paused(team: Team) -> None:
     pause(actor=team.administrator, project=team.project, person=team.annotators[1])
     made = plan(team, "reassign", slots, to=[team.annotators[1].public_id])
     assert "somebody who is paused" in made.refused[0][1]
+
+
+def test_nothing_is_given_to_somebody_without_its_language_or_skill(team: Team) -> None:
+    one, other = team.annotators[1:3]
+    english, law = first_slots(team, 2)
+    Dialogue.objects.filter(pk=english.dialogue_id).update(language="en")
+    Dialogue.objects.filter(pk=law.dialogue_id).update(language="")
+    set_tags(actor=team.administrator, dialogue=law.dialogue, tags=["skill-law"])
+    set_abilities(actor=team.administrator, project=team.project, user=one, languages=["zh"], skills=[])
+    set_abilities(actor=team.administrator, project=team.project, user=other, languages=[], skills=["rail"])
+    made = plan(team, "reassign", [english, law], to=[one])
+    assert [item[:2] for item in made.items] == [[law.pk, one.pk]]
+    assert "This dialogue is in English" in made.refused[0][1]
+    both = plan(team, "reassign", [english, law], to=[one, other])
+    assert [item[:2] for item in both.items] == [[english.pk, other.pk], [law.pk, one.pk]]
+    assert "needs a skill" in plan(team, "reassign", [law], to=[other]).refused[0][1]
 
 
 def test_freeing_hurrying_and_handing_over(team: Team) -> None:

@@ -1,20 +1,27 @@
 """The figures on the project page and on My work."""
 
+import random
 import re
+from collections import Counter
+from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
-from annotator.models import Role
+from annotator.errors import DomainError
+from annotator.models import Dialogue, Role, User
+from annotator.services.abilities import set_abilities
 from reviews.core.protocols import load_preset
-from reviews.models import Claim, Priority, Slot
+from reviews.models import Claim, GoldItem, Priority, Slot, StageRun
 from reviews.services.assignments.changes import prioritise, reassign
 from reviews.services.protocols.versions import adopt_protocol, shortfalls, stage_titles
 from reviews.services.queue import progress
-from reviews.services.queue.claims import claim_next, release
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, release, skip
 from reviews.services.queue.progress import read_my_work, read_progress
 from reviews.services.submission.submit import submit_review
 from tests.factories import (
+    STAGES,
     Team,
     adopt_c3,
     begin,
@@ -240,6 +247,99 @@ def test_the_last_item_that_was_given_back_waits_still(team: Team) -> None:
     again = claim_next(actor=team.annotators[1], project=team.project, stage="cross_check")
     assert again is not None
     assert again.slot.dialogue_id == given_back.slot.dialogue_id
+
+
+def serve(person: User, team: Team) -> Counter[str]:
+    """Claim and submit until nothing comes; return how many of the items that wait now were served, by stage."""
+    waiting_now = set(StageRun.objects.filter(project=team.project).values_list("pk", flat=True))
+    gold_before = GoldItem.objects.count()
+    served: Counter[str] = Counter()
+    while (claim := claim_next(actor=person, project=team.project)) is not None:
+        if claim.slot.stage_run_id in waiting_now:
+            served[claim.stage] += 1
+        submit_review(actor=person, slot=claim.slot, token=claim.token, verdict="approve")
+    assert GoldItem.objects.count() == gold_before
+    return served
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_my_work_counts_exactly_what_a_person_can_take(seed: int) -> None:
+    """Whatever others have claimed, given back, reserved or let lapse, and whatever languages the person has."""
+    chance, team = random.Random(seed), gold_team()
+    make_gold(team)
+    always(team, 0.0)
+    people = [*team.annotators, *team.seniors]
+    person = team.annotators[3]
+    deeds = ("claim", "release", "skip", "hand in", "reserve", "hurry", "lapse")
+    for stage in chance.choices([*STAGES, "cross_check", "cross_check"], k=9):
+        item = make_item(team, stage)
+        language = chance.choice(("", "en", "zh"))
+        Dialogue.objects.filter(pk=item.pk).update(language=language)
+        for one in chance.sample(people, 2):
+            slot, deed = open_slot(item), chance.choice(deeds)
+            if slot is None:
+                continue
+            try:
+                if deed == "hand in":
+                    claim_and_submit(one, item, "approve")
+                elif deed in ("reserve", "hurry"):
+                    changes = {"priority": 0} if deed == "hurry" else {"reserved_for": one}
+                    Slot.objects.filter(pk=slot.pk, state="open").update(**changes)
+                else:
+                    claim = claim_slot(actor=one, slot=slot)
+                    if deed == "lapse":
+                        Claim.objects.filter(pk=claim.pk).update(expires_at=claim.created_at)
+                    elif deed != "claim":
+                        (release if deed == "release" else skip)(actor=one, token=claim.token)
+            except DomainError:
+                continue
+    Claim.objects.filter(person=person, state="live").update(expires_at=timezone.now() - timedelta(minutes=1))
+    expire_overdue(limit=0)
+    if seed % 2:
+        set_abilities(actor=team.administrator, project=team.project, user=person, languages=["zh"], skills=[])
+    work = read_my_work(actor=person, project=team.project)
+    own = Counter(claim.stage for claim in work.claims)
+    counted = Counter({stage.key: stage.count + own[stage.key] for stage in work.waiting})
+    assert serve(person, team) == +counted
+    assert read_my_work(actor=person, project=team.project).total == 0
+
+
+def test_what_is_skipped_comes_last_and_in_none_of_its_slots(team: Team) -> None:
+    person, colleague = team.annotators[1:3]
+    items = [make_item(team, "cross_check") for _ in range(3)]
+    prioritise(actor=team.administrator, dialogue=items[0], priority=Priority.HIGH)
+    begin(team.project, make_dialogues(team.project, 1))
+
+    def take_and_skip() -> Dialogue:
+        claim = claim_next(actor=person, project=team.project)
+        assert claim is not None
+        skip(actor=person, token=claim.token)
+        return claim.slot.dialogue
+
+    assert [take_and_skip() for _ in range(3)] == items
+    # A colleague has one of the slots: the other one is the same dialogue.
+    taken = claim_slot(actor=colleague, slot=Claim.objects.filter(person=person).earliest("pk").slot)
+    assert taken.slot.dialogue == items[0]
+    assert take_and_skip().stage == "self_check_single"
+    # Then in the order in which they were skipped, also across priorities and stages.
+    assert [take_and_skip() for _ in range(3)] == items
+    assert take_and_skip().stage == "self_check_single"
+    new = make_item(team, "cross_check")
+    assert take_and_skip() == new
+    assert read_my_work(actor=person, project=team.project).total == 5
+
+
+def test_the_next_item_is_the_one_that_was_worked_on_last(team: Team, client: Client) -> None:
+    person = team.annotators[1]
+    first, second = (claim_slot(actor=person, slot=open_slot(make_item(team, "cross_check"))) for _ in range(2))
+    make_item(team, "cross_check")
+    client.force_login(person)
+    address = f"/p/{team.project.slug}/next/"
+    for claim in (first, second, first):
+        later = Claim.objects.latest("heartbeat_at").heartbeat_at + timedelta(seconds=1)
+        Claim.objects.filter(pk=claim.pk).update(heartbeat_at=later, expires_at=later + timedelta(hours=1))
+        assert client.post(address).url == f"/work/{claim.slot.public_id}/"
+        assert read_my_work(actor=person, project=team.project).claims[0] == claim
 
 
 @pytest.mark.parametrize("given", ["ordinary", "gold"])

@@ -22,11 +22,13 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback import comments
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
 from reviews.services.queue.eligibility import lock_eligibility
-from reviews.services.queue.slot_work import load_slot_work
+from reviews.services.queue.slot_work import load_claim, load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw
 from reviews.services.statistics.counters import COUNTERS, stored_counters, write_deltas
+from reviews.services.statistics.workload import WORK
 from reviews.services.submission import waivers
 from reviews.services.submission.submit import submit_review
+from reviews.services.submission.take_back import take_back
 from tests.consistency import assert_consistent, claimed_twice
 from tests.factories import (
     Team,
@@ -202,6 +204,53 @@ def test_giving_back_against_taking_over(team: Team) -> None:
         )
         assert lost(results) == []
         assert Slot.objects.get(pk=claim.slot_id).holder == team.annotators[1]
+        consistent(team)
+
+
+# --- taking back ---------------------------------------------------------------------------------
+
+
+def test_taking_back_against_the_review_that_settles(team: Team) -> None:
+    """Whoever commits first wins: the stage has settled, or the colleague’s review waits for the second one."""
+    first, second = team.annotators[1:3]
+    for _ in range(ROUNDS):
+        item = make_item(team, "cross_check")
+        claim = claim_slot(actor=first, slot=open_slot(item))
+        submit_review(
+            actor=first, slot=claim.slot, token=claim.token, verdict="fix", document=changed(current(item), "Odd.")
+        )
+        other = claim_slot(actor=second, slot=open_slot(item, second))
+        COUNTERS.fold()
+        loaded = load_claim(actor=first, slot=claim.slot.public_id)
+        undone, review, counted = race(
+            partial(take_back, actor=first, claim=loaded), submitting(other, "approve"), WORK.fold
+        )
+        assert isinstance(review, Review)
+        assert not isinstance(counted, Exception)
+        item.refresh_from_db()
+        if isinstance(undone, Claim):
+            assert item.stage == "cross_check"
+            submitting(claim, "approve")()
+            item.refresh_from_db()
+            assert item.status == DialogueStatus.POOLED
+        else:
+            assert isinstance(undone, Conflict)
+            assert "This stage has ended" in undone.sentence
+            assert item.status == DialogueStatus.ESCALATED
+        assert_consistent(team.project)
+        assert WORK.recount(team.project) == []
+
+
+def test_taking_back_in_two_windows_and_submitting_again(team: Team) -> None:
+    person = team.annotators[1]
+    for _ in range(ROUNDS):
+        item = make_item(team, "cross_check")
+        claim = claim_slot(actor=person, slot=open_slot(item))
+        submitting(claim, "approve")()
+        loaded = [load_claim(actor=person, slot=claim.slot.public_id) for _ in range(2)]
+        results = race(*(partial(take_back, actor=person, claim=one) for one in loaded), submitting(claim, "approve"))
+        assert lost(results) == []
+        assert Slot.objects.get(pk=claim.slot_id).holder == person
         consistent(team)
 
 

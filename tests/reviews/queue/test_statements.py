@@ -11,11 +11,14 @@ from django.utils import timezone
 
 from annotator.errors import DomainError, Hidden
 from annotator.models import Dialogue, Membership, Role, User
+from annotator.services.abilities import abilities_of, set_abilities
 from annotator.services.database.statements import rows
+from annotator.services.dialogues.tags import set_tags
 from reviews.core.protocols import StageKind
 from reviews.models import Claim, GoldItem, QueueCursor, Review, ReviewDraft, Slot
 from reviews.services import statements
 from reviews.services.protocols.versions import current_protocol, roles_of_members
+from reviews.services.queue.abilities import unfit
 from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.order import QueuePositions, other_started_slot, queues_for, read_positions, read_versions
@@ -140,6 +143,8 @@ def test_a_cursor_moves_and_counts(team: Team) -> None:
 
 def may_take(person: User, roles: frozenset[Role], slot: Slot) -> bool:
     """Return what Python decides about one slot."""
+    if slot.reserved_for_id is None and unfit(abilities_of(slot.project, person), [slot.dialogue_id]):
+        return False
     beside = Slot.objects.filter(stage_run=slot.stage_run, reserved_for=person, state="open").exclude(pk=slot.pk)
     refused = refusal(person=person, roles=roles, slot=slot, stage=stage_of(slot))
     return not refused and not beside.exists() and other_started_slot(actor=person, slot=slot) is None
@@ -175,12 +180,21 @@ def test_queues_offer_what_python_would_not_refuse(seed: int) -> None:
             except DomainError:
                 continue
     members, said = roles_of_members(team.project), Counter[bool]()
+    for dialogue in Dialogue.objects.filter(project=team.project).order_by("pk"):
+        Dialogue.objects.filter(pk=dialogue.pk).update(language=chance.choice(("", "en", "zh")))
+        if dialogue.gold_role == "":
+            tags = chance.sample(["hard", "skill-law", "skill-rail", "skills-of-none"], 2)
+            set_tags(actor=team.administrator, dialogue=dialogue, tags=tags)
+    for person in people[2::2]:
+        languages, skills = chance.choice((["en"], ["en", "zh"], [])), chance.choice((["law"], ["law", "rail"], []))
+        set_abilities(actor=team.administrator, project=team.project, user=person, languages=languages, skills=skills)
     for person in people:
+        abilities = abilities_of(team.project, person)
         roles = frozenset(map(Role, members[person.pk]))
         queues = queues_for(roles=roles, versions=read_versions(team.project), stage=None)
         offered = set[int]()
         if queues:
-            heads, values = statements.candidates(person, team.project, queues, {}, 1000)
+            heads, values = statements.candidates(person, team.project, queues, {}, 1000, abilities=abilities)
             offered = {key for key, *_ in rows(heads, values)}
         for slot in Slot.objects.filter(project=team.project, state="open").select_related("protocol", "stage_run"):
             assert (slot.pk in offered) == may_take(person, roles, slot), (person, slot.stage, slot.is_gold)
