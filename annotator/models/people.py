@@ -96,6 +96,8 @@ class Project(models.Model):
     #: earlier version.
     custom_fields = models.JSONField(default=list, blank=True)
     fields_version = models.PositiveIntegerField(default=0)
+    #: Whether people must have accepted the guideline before they get work.
+    requires_acceptance = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -184,6 +186,8 @@ class Guideline(models.Model):
     number = models.PositiveIntegerField()
     text = models.TextField(max_length=200_000)
     note = models.CharField(max_length=200, blank=True)
+    #: Whether people who accepted an earlier version have to accept this one.
+    asks_again = models.BooleanField(default=False, db_default=False)
     author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -193,6 +197,20 @@ class Guideline(models.Model):
 
     def __str__(self) -> str:
         return f"guideline {self.number} of {self.project}"
+
+
+class GuidelineAcceptance(models.Model):
+    """A person has read a version of the guideline and accepted it."""
+
+    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="acceptances")
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["person", "guideline"], name="guideline_accepted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} accepted guideline {self.guideline_id}"
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):

@@ -50,6 +50,7 @@ from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import Submission, prepare
 from reviews.services.transitions.moves import CycleContext
+from reviews.services.training.scoring import score_training
 from reviews.services.transitions.transition_log import Journal
 
 _GONE = gettext_lazy("Your claim expired, and a colleague has claimed this item. Your draft is kept.")
@@ -186,7 +187,7 @@ def _require_holder(actor: User, slot: Slot) -> None:
 def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
-    roles, now, _limited = lock_eligibility(actor=actor, project=dialogue.project)
+    roles, now, *_others = lock_eligibility(actor=actor, project=dialogue.project)
     guideline, has_form = lock_and_read_again(actor, slot)
     if refresh_fields(dialogue.project):
         raise _FieldsChanged
@@ -245,6 +246,9 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         },
         sealed=run.blind,
     )
+    if slot.is_gold and score_training(review=review, seen=seen, made=made):
+        journal.write()
+        return review
     if slot.is_gold:
         # Counts of errors would wait for a stage that never settles.
         await_work_count(review=review, errors=False)
