@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from annotator.views import account, custom_fields, notices, projects, site, webhooks
+from annotator.views import acceptance, account, custom_fields, notices, projects, site, webhooks
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
@@ -35,6 +35,10 @@ urlpatterns = [
         name="webhook-delivery",
     ),
     path("p/<slug:slug>/guideline/", projects.guideline, name="guideline"),
+    path("p/<slug:slug>/guideline/accept/", acceptance.guideline_acceptance, name="guideline-acceptance"),
+    path(
+        "p/<slug:slug>/guideline/acceptance/", acceptance.acceptance_setting, name="guideline-acceptance-setting"
+    ),
     path("p/<slug:slug>/guideline/edit/", projects.guideline_edit, name="guideline-edit"),
 ]
 

@@ -22,6 +22,7 @@ from annotator.presentation.markdown import render_markdown
 from annotator.services import members, projects
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.accounts.accounts import SESSION_KEY
+from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.notices.addresses import absolute_url
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
@@ -137,12 +138,16 @@ def member_list(request: PageRequest) -> HttpResponse:
     people: dict[User, list[Role]] = {}
     for membership in project.memberships.live().select_related("user").order_by("user_id", "role"):
         people.setdefault(membership.user, []).append(Role(membership.role))
+    accepted = newest_accepted(project=project, people=people) if is_admin and project.requires_acceptance else {}
     context = {
         "project": project,
         "is_admin": is_admin,
+        "shows_acceptance": is_admin and project.requires_acceptance,
         "link": link,
         "form": form,
-        "people": [(user, [(role, role in held) for role in Role]) for user, held in people.items()],
+        "people": [
+            (user, [(role, role in held) for role in Role], accepted.get(user.pk)) for user, held in people.items()
+        ],
         "invitations": _open_invitations(project) if is_admin else [],
         "days": members.INVITATION_DAYS,
     }
@@ -241,6 +246,7 @@ def guideline(request: PageRequest) -> HttpResponse:
         "guideline": found,
         "versions": Guideline.objects.filter(project=project).select_related("author").defer("text"),
         "is_admin": Role.ADMINISTRATOR in request.roles,
+        "to_accept": version_to_accept(actor=request.user, project=project),
     }
     template = "annotator/guideline.html#body" if request.htmx else "annotator/guideline.html"
     return render(request, template, context)

@@ -133,6 +133,12 @@ def move_training_item(*, actor: User, project: Project, public_id: str, up: boo
         )
 
 
+def preview(source: Dialogue) -> tuple[Revision, Revision]:
+    """Return the revision that people would see, and the known answer. Raises Conflict as adding the item would."""
+    answer, entered = _origin_of(source)
+    return entered, answer
+
+
 def list_training_items(project: Project) -> list[GoldItem]:
     """Return the items in use, in order, with their dialogues."""
     items = GoldItem.training.filter(project=project, retired_at=None).select_related("dialogue", "source")

@@ -27,6 +27,8 @@ from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
+from reviews.services.training.serving import is_training_slot
+from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
@@ -182,14 +184,16 @@ def _decided(text: str) -> dict[str, Any]:
 
 def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
     slot = bench.work.slot
+    if is_training_slot(slot):
+        # The comparison with the known answer says more than a message.
+        return redirect("training-result", slug=slot.project.slug, slot=slot.public_id)
     messages.success(request, _("%(dialogue)s submitted.") % {"dialogue": slot.dialogue.external_id})
     if "stay" in request.POST:
         return redirect("home")
     try:
         claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
     except Conflict as error:
-        messages.warning(request, error.sentence)
-        return redirect("home")
+        return redirect_refused(request, slot.project, error)
     if claim is None:
         messages.info(request, _("You have finished all your items in this stage."))
         return redirect("home")

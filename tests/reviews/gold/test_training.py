@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, Event, Notice, User
@@ -254,3 +256,64 @@ def test_skipping_gives_the_same_item_again(team: Team) -> None:
     claim = take(person, team)
     skip(actor=person, token=claim.token)
     assert take(person, team).slot_id == claim.slot_id
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_pages_of_a_training_from_setup_to_passing(team: Team, client: Client) -> None:
+    source = verified(team)
+    client.force_login(team.administrator)
+    slug = team.project.slug
+    preview = client.get(reverse("training-new", args=[slug]), {"dialogue": source.external_id, "stage": STAGE})
+    assert "Or plant an error" in preview.content.decode()
+    sent = {"dialogue": source.external_id, "stage": STAGE, "show": "as_it_came"}
+    assert client.post(reverse("training-new", args=[slug]), sent).status_code == 302
+    settings = {"stage": STAGE, "length": "2", "pass_mark": "1", "attempts": "2", "enabled": "on"}
+    refused = client.post(reverse("training-settings", args=[slug]), settings)
+    assert refused.status_code == 422
+    assert "an attempt needs 2. Add items." in refused.content.decode()
+    client.post(reverse("training-settings", args=[slug]), settings | {"length": "1"})
+    person = team.annotators[4]
+    client.force_login(person)
+    assert "Review 1 items." in client.get(reverse("training", args=[slug])).content.decode()
+    work = client.post(reverse("work-next", args=[slug]), follow=True)
+    assert work.status_code == 200
+    slot = Slot.objects.get(holder=person)
+    page = client.post(reverse("workspace-submit", args=[slot.public_id]), {"verdict": "approve"}, follow=True)
+    assert page.redirect_chain == [(reverse("training-result", args=[slug, slot.public_id]), 302)]
+    text = page.content.decode()
+    assert "1 of 1 items, 0 right, pass mark 1" in text
+    assert "It is sunny, 18 degrees." in text
+    assert "Start again" in text
+    asked = client.post(reverse("work-next", args=[slug]), follow=True)
+    assert asked.redirect_chain == [(reverse("training", args=[slug]), 302)]
+    client.post(reverse("training-again", args=[slug]))
+    client.post(reverse("work-next", args=[slug]))
+    again = Slot.objects.get(holder=person, round=2)
+    answer(person, Claim.objects.get(slot=again), right=True)
+    passed = client.get(reverse("training-result", args=[slug, again.public_id])).content.decode()
+    assert "You have passed the training." in passed
+    client.force_login(team.administrator)
+    overview = client.get(reverse("training", args=[slug])).content.decode()
+    assert source.external_id in overview
+    assert "Passed" in overview
+    who = reverse("training-person", args=[slug, person.public_id])
+    assert client.get(who).content.decode().count("training/results/") == 2
+    client.post(who, {"state": "training"})
+    assert state_of(team, person)[0] == "training"
+
+
+def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, client: Client) -> None:
+    switch_on(team, items=1, mark=1, attempts=1)
+    person = team.annotators[4]
+    answer(person, take(person, team), right=False)
+    client.force_login(person)
+    slug = team.project.slug
+    mine = client.get(reverse("api-training", args=[slug])).json()
+    assert (mine["enabled"], mine["mine"]["state"], mine["mine"]["left"]) == (True, "failed", 0)
+    refused = client.post(reverse("api-claim", args=[slug]), {}, content_type="application/json")
+    assert refused.status_code == 409
+    assert "You have not passed the training. Ask an administrator" in refused.content.decode()
+    own = client.get(reverse("api-training-person", args=[slug, person.public_id])).json()
+    assert [one["right"] for one in own["results"]] == [False]
