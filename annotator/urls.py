@@ -11,6 +11,7 @@ urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
     path("jsi18n/", cache_control(private=True, max_age=3600)(JavaScriptCatalog.as_view()), name="javascript-catalog"),
     path("theme/", site.set_theme, name="theme"),
+    path("tour/", site.tour, name="tour"),
     path("signed-in/", site.signed_in, name="signed-in"),
     path("notices/", notices.notice_list, name="notice-list"),
     path("notices/settings/", notices.notice_settings, name="notice-settings"),
@@ -36,9 +37,7 @@ urlpatterns = [
     ),
     path("p/<slug:slug>/guideline/", projects.guideline, name="guideline"),
     path("p/<slug:slug>/guideline/accept/", acceptance.guideline_acceptance, name="guideline-acceptance"),
-    path(
-        "p/<slug:slug>/guideline/acceptance/", acceptance.acceptance_setting, name="guideline-acceptance-setting"
-    ),
+    path("p/<slug:slug>/guideline/acceptance/", acceptance.acceptance_setting, name="guideline-acceptance-setting"),
     path("p/<slug:slug>/guideline/edit/", projects.guideline_edit, name="guideline-edit"),
 ]
 

@@ -27,6 +27,8 @@ class User(AbstractUser):
     demo_note = models.CharField(max_length=160, blank=True)
     #: Of their browser at the last sign-in, for mails; blank: the site's.
     language = models.CharField(max_length=20, blank=True, editable=False)
+    #: When they finished or skipped the tour of the workspace; null: it starts with the next item.
+    toured_at = models.DateTimeField(null=True, blank=True, editable=False)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 

@@ -23,9 +23,7 @@ def guideline_acceptance(request: PageRequest) -> HttpResponse:
         number = request.POST.get("number", "")
         try:
             is_number = number.isascii() and number.isdigit() and len(number) < 9
-            acceptance.accept_guideline(
-                actor=request.user, project=project, number=int(number) if is_number else 0
-            )
+            acceptance.accept_guideline(actor=request.user, project=project, number=int(number) if is_number else 0)
         except Conflict as error:
             refused, status = error.sentence, error.status
         else:

@@ -20,9 +20,9 @@ from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services import members, projects
+from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.accounts.accounts import SESSION_KEY
-from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.notices.addresses import absolute_url
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm

@@ -87,8 +87,6 @@ class TrainingResult(Row):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item", "person", "attempt"], name="training_result_once_per_attempt"),
-            models.CheckConstraint(
-                condition=Q(found__lte=F("errors")), name="training_result_finds_what_is_there"
-            ),
+            models.CheckConstraint(condition=Q(found__lte=F("errors")), name="training_result_finds_what_is_there"),
         ]
         indexes = [models.Index(fields=["project", "person", "attempt"], name="training_result_by_person")]

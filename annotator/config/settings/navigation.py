@@ -36,7 +36,7 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("member-list", _("People"), "g e", ()),
     ("review-session-list", _("Disputes"), "g x", _OVERSEERS),
     ("gold-list", _("Gold"), "g k", _OVERSEERS),
-    ("training", _("Training"), "g n", _OVERSEERS),
+    ("training", _("Training"), "g b", _OVERSEERS),
     ("history-list", _("History"), "g y", _OVERSEERS),
     ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
     ("import-list", _("Imports"), "g i", _ADMINISTRATORS),

@@ -49,8 +49,8 @@ from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import Submission, prepare
-from reviews.services.transitions.moves import CycleContext
 from reviews.services.training.scoring import score_training
+from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
 
 _GONE = gettext_lazy("Your claim expired, and a colleague has claimed this item. Your draft is kept.")

@@ -114,7 +114,7 @@ def standings(project: Project, people: Iterable[User] | None = None) -> list[St
     if training is None:
         return []
     if people is None:
-        people = [one for one in Membership.objects.active().filter(project=project).people()]
+        people = list(Membership.objects.active().filter(project=project).people())
     roles = roles_of_members(project)
     concerned = [one for one in people if _concerns(project, training, roles.get(one.pk, frozenset()))]
     rows = {one.person_id: one for one in Trainee.objects.filter(project=project, person__in=concerned)}
@@ -233,9 +233,7 @@ def _concerns(project: Project, training: Training, roles: frozenset[str]) -> bo
     return stage is not None and bool(roles & set(stage.eligible.roles)) and not roles & OVERSEERS
 
 
-def _standing(
-    training: Training, person: User, row: Trainee | None, live: set[int], done: dict[int, bool]
-) -> Standing:
+def _standing(training: Training, person: User, row: Trainee | None, live: set[int], done: dict[int, bool]) -> Standing:
     # Fewer items than wanted are left if some were retired.
     total = min(training.length, len(live | done.keys()))
     attempt, first = (row.attempt, row.first_attempt) if row else (1, 1)

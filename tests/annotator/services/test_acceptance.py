@@ -16,7 +16,11 @@ pytestmark = pytest.mark.django_db
 
 def publish(team: Team, number: int, *, asks_again: bool = False) -> None:
     publish_guideline(
-        actor=team.administrator, project=team.project, text=f"Version {number}.", seen=number - 1, asks_again=asks_again
+        actor=team.administrator,
+        project=team.project,
+        text=f"Version {number}.",
+        seen=number - 1,
+        asks_again=asks_again,
     )
 
 

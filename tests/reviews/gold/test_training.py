@@ -15,11 +15,8 @@ from reviews.models import (
     Review,
     Slot,
     SlotState,
-    Trainee,
-    TraineeState,
     TrainingResult,
 )
-from reviews.services.gold.creation import make_gold_item
 from reviews.services.queue.claims import claim_next, claim_slot, release, skip
 from reviews.services.statistics.agreement import AGREEMENT
 from reviews.services.statistics.all_counts import fold_all
@@ -34,7 +31,7 @@ from reviews.services.training.items import (
 from reviews.services.training.scoring import read_comparison
 from reviews.services.training.serving import NotReady
 from reviews.services.training.trainees import change_training, decide_trainee, standing_of, try_again
-from tests.factories import Team, changed, claim_and_submit, make_dialogue, make_item, open_slot
+from tests.factories import Team, changed, make_item, open_slot
 from tests.reviews.gold.gold_team import STAGE, answer_with, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
