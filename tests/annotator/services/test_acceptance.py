@@ -9,7 +9,7 @@ from annotator.errors import Conflict, Denied, Hidden
 from annotator.models import Event, GuidelineAcceptance
 from annotator.services.acceptance import accept_guideline, require_acceptance, version_to_accept
 from annotator.services.projects import publish_guideline
-from tests.factories import Team, make_item
+from tests.factories import Team, adopt_c3, make_item
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +65,7 @@ def test_only_administrators_ask_for_it(team: Team) -> None:
 
 
 def test_work_leads_to_the_page_and_the_page_to_work(team: Team, client: Client) -> None:
+    adopt_c3(team)
     publish(team, 1)
     make_item(team, "self_check_single")
     slug = team.project.slug
