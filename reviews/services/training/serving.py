@@ -39,6 +39,9 @@ def require_accepted(*, actor: User, project: Project) -> None:
 
 def needs_training(*, actor: User, project: Project) -> bool:
     """Return whether the actor gets only training items."""
+    done = [TraineeState.PASSED, TraineeState.EXEMPT]
+    if Trainee.objects.filter(project=project, person=actor, state__in=done).exists():
+        return False
     standing = standing_of(project=project, person=actor)
     return standing is not None and standing.needs_training
 

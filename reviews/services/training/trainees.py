@@ -17,6 +17,7 @@ from annotator.models import Membership, NoticeKind, Project, Role, User
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.history.events import append_event
 from annotator.services.notices.notices import members_with, notify
+from reviews.core.protocols import Stage
 from reviews.models import (
     Claim,
     ClaimState,
@@ -116,7 +117,8 @@ def standings(project: Project, people: Iterable[User] | None = None) -> list[St
     if people is None:
         people = list(Membership.objects.active().filter(project=project).people())
     roles = roles_of_members(project)
-    concerned = [one for one in people if _concerns(project, training, roles.get(one.pk, frozenset()))]
+    stage = newest_stages(project).get(training.stage)
+    concerned = [one for one in people if stage is not None and _concerns(stage, roles.get(one.pk, frozenset()))]
     rows = {one.person_id: one for one in Trainee.objects.filter(project=project, person__in=concerned)}
     live = {item.pk for item in list_training_items(project) if item.stage == training.stage}
     done: dict[tuple[int, int], dict[int, bool]] = {}
@@ -227,10 +229,9 @@ def decide_trainee(*, actor: User, project: Project, public_id: str, state: str)
     return trainee
 
 
-def _concerns(project: Project, training: Training, roles: frozenset[str]) -> bool:
+def _concerns(stage: Stage, roles: frozenset[str]) -> bool:
     """Return whether people with these roles are trained: those who review in the stage and may not see answers."""
-    stage = newest_stages(project).get(training.stage)
-    return stage is not None and bool(roles & set(stage.eligible.roles)) and not roles & OVERSEERS
+    return bool(roles & set(stage.eligible.roles)) and not roles & OVERSEERS
 
 
 def _standing(training: Training, person: User, row: Trainee | None, live: set[int], done: dict[int, bool]) -> Standing:
