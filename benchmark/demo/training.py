@@ -4,8 +4,8 @@ from annotator.models import User
 from annotator.models.content import Dialogue, DialogueStatus
 from benchmark.demo.reviewing import SINGLE, Scenario
 from reviews.models import GoldItem
+from reviews.services.training.decisions import change_training, decide_trainee
 from reviews.services.training.items import add_training_item
-from reviews.services.training.trainees import change_training, decide_trainee
 
 ITEMS = 3
 

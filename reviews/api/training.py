@@ -14,7 +14,8 @@ from annotator.core.scopes import Scope
 from annotator.services.access.permissions import OVERSEERS, load_project, require_role
 from annotator.services.members import load_person
 from reviews.models import TraineeState, TrainingResult
-from reviews.services.training import scoring, trainees
+from reviews.services.queue import trainees
+from reviews.services.training import comparison, decisions
 
 _DECISIONS = [TraineeState.TRAINING.value, TraineeState.PASSED.value, TraineeState.EXEMPT.value]
 
@@ -109,7 +110,7 @@ class TrainingPerson(APIView):
     def get(self, request: Request, slug: str, public_id: str) -> Response:
         project = load_project(actor=actor(request), slug=slug)
         person = load_person(project=project, public_id=public_id)
-        found = scoring.list_results(actor=actor(request), project=project, person=person)
+        found = comparison.list_results(actor=actor(request), project=project, person=person)
         return Response(TrainingResultsSerializer({"results": found}).data)
 
     @extend_schema(
@@ -121,6 +122,6 @@ class TrainingPerson(APIView):
         """Let a person need training from the beginning, or be passed or exempt. Training in progress ends."""
         project = administered_project(request, slug)
         sent = read_fields(TrainingDecisionSerializer, request)
-        trainees.decide_trainee(actor=actor(request), project=project, public_id=public_id, state=sent["state"])
+        decisions.decide_trainee(actor=actor(request), project=project, public_id=public_id, state=sent["state"])
         person = load_person(project=project, public_id=public_id)
         return Response(TrainingPeopleSerializer({"people": trainees.standings(project, [person])}).data)

@@ -123,7 +123,7 @@ _NOT_CONFIRMED = (
 
 
 #: The slot of a gold item comes again only to the person who released it, while the item is in use (that of a training
-#: item comes from ``training.serving``). Uses a count, as
+#: item comes from ``queue.training_claims``). Uses a count, as
 #: above. Has one mark for the person.
 _ORDINARY_OR_GIVEN_BACK = (
     "(NOT s.is_gold OR ("

@@ -7,7 +7,7 @@ from django.shortcuts import redirect
 from annotator.errors import Conflict
 from annotator.models import Project
 from annotator.views.pages import PageRequest
-from reviews.services.training.serving import NotReady
+from reviews.services.queue.training_claims import NotReady
 
 
 def redirect_refused(request: PageRequest, project: Project, error: Conflict, *, before: str = "") -> HttpResponse:

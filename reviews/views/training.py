@@ -23,7 +23,9 @@ from reviews.core.gold import RESULT_LABELS
 from reviews.models import TrainingResult
 from reviews.services.gold.results import find_source
 from reviews.services.protocols.versions import stage_titles
-from reviews.services.training import items, scoring, serving, trainees
+from reviews.services.queue import trainees
+from reviews.services.queue.training_claims import failed_words
+from reviews.services.training import comparison, decisions, items
 from reviews.views.gold import read_typed_document
 
 #: Settings of a training that nobody has set up yet.
@@ -48,8 +50,8 @@ def _page(request: PageRequest, *, refused: Invalid | None = None) -> HttpRespon
     context: dict[str, Any] = {
         "training": now,
         "mine": mine,
-        "failed_words": serving.failed_words(mine) if mine and mine.state == "failed" else "",
-        "results": scoring.list_results(actor=request.user, project=project, person=request.user),
+        "failed_words": failed_words(mine) if mine and mine.state == "failed" else "",
+        "results": comparison.list_results(actor=request.user, project=project, person=request.user),
         "oversees": oversees,
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "chosen": shown | {"stage": posted.get("stage") or (now.stage if now else "")},
@@ -60,8 +62,8 @@ def _page(request: PageRequest, *, refused: Invalid | None = None) -> HttpRespon
     if oversees:
         context |= {
             "people": trainees.standings(project),
-            "items": [(item, titles.get(item.stage, item.stage)) for item in items.list_training_items(project)],
-            "stages": [(stage.key, stage.title) for stage in items.training_stages(project)],
+            "items": [(item, titles.get(item.stage, item.stage)) for item in trainees.list_training_items(project)],
+            "stages": [(stage.key, stage.title) for stage in trainees.training_stages(project)],
         }
     return render(request, "reviews/training/page.html", context, status=422 if refused else 200)
 
@@ -73,7 +75,7 @@ def training_settings(request: PageRequest) -> HttpResponse:
     require_administrator(actor=request.user, project=request.project)
     posted = request.POST
     try:
-        trainees.change_training(
+        decisions.change_training(
             actor=request.user,
             project=request.project,
             stage=posted.get("stage", ""),
@@ -102,7 +104,7 @@ def training_new(request: PageRequest) -> HttpResponse:
     project = request.project
     require_administrator(actor=request.user, project=project)
     given = request.POST if request.method == "POST" else request.GET
-    stages = items.training_stages(project)
+    stages = trainees.training_stages(project)
     if request.method != "POST":
         one_of(given, "stage", [stage.key for stage in stages])
     now = trainees.read_training(project)
@@ -165,7 +167,7 @@ def training_person(request: PageRequest, public_id: str) -> HttpResponse:
     project = request.project
     person = load_person(project=project, public_id=public_id)
     if request.method == "POST":
-        trainees.decide_trainee(
+        decisions.decide_trainee(
             actor=request.user, project=project, public_id=public_id, state=request.POST.get("state", "")
         )
         messages.success(request, _("Saved. %(person)s was not notified.") % {"person": person})
@@ -173,7 +175,7 @@ def training_person(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "person": person,
         "standing": next(iter(trainees.standings(project, [person])), None),
-        "results": scoring.list_results(actor=request.user, project=project, person=person),
+        "results": comparison.list_results(actor=request.user, project=project, person=person),
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "trail": _trail(request, str(person)),
     }
@@ -184,7 +186,7 @@ def training_person(request: PageRequest, public_id: str) -> HttpResponse:
 @require_POST
 def training_again(request: PageRequest) -> HttpResponse:
     """Begin the next attempt."""
-    trainees.try_again(actor=request.user, project=request.project)
+    decisions.try_again(actor=request.user, project=request.project)
     messages.success(request, _("The training starts again. Claim the next item."))
     return redirect("training", slug=request.project.slug)
 
@@ -194,7 +196,7 @@ def training_again(request: PageRequest) -> HttpResponse:
 def training_result(request: PageRequest, slot: str) -> HttpResponse:
     """Show a submitted item beside the known answer, and what comes next."""
     project = request.project
-    found = scoring.read_comparison(actor=request.user, project=project, slot=slot)
+    found = comparison.read_comparison(actor=request.user, project=project, slot=slot)
     fields = fields_of(project)
     seen, answer = found.review.seen_revision.document(), found.item.answer.document()
     mine = (found.review.made_revision or found.review.seen_revision).document()
@@ -204,7 +206,7 @@ def training_result(request: PageRequest, slot: str) -> HttpResponse:
         "found": found,
         "own": own,
         "standing": standing,
-        "failed_words": serving.failed_words(standing) if own and standing and standing.state == "failed" else "",
+        "failed_words": failed_words(standing) if own and standing and standing.state == "failed" else "",
         "places": _places(found.result, answer, fields) if found.result else [],
         "differences": describe_changes_titled(mine, answer, fields),
         "repairs": describe_changes_titled(seen, answer, fields),

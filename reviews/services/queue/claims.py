@@ -32,8 +32,8 @@ from reviews.services.queue.order import (
     read_versions,
 )
 from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
+from reviews.services.queue.training_claims import next_training_slot, require_accepted, require_trained
 from reviews.services.statements import take_first
-from reviews.services.training.serving import next_training_slot, require_accepted, require_trained
 
 #: Overdue claims that one call of `claim_next` looks at.
 OVERDUE = 8

@@ -43,13 +43,13 @@ from reviews.models import (
 )
 from reviews.services.cycles.settlement import settle_if_complete
 from reviews.services.gold.scoring import score_review
+from reviews.services.gold.training_scores import score_training
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
 from reviews.services.submission.validation import Submission, prepare
-from reviews.services.training.scoring import score_training
 from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
 

@@ -20,19 +20,15 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from reviews.core.gold import errors_in
-from reviews.core.protocols import Stage, StageKind
+from reviews.core.protocols import Stage
 from reviews.models import Cycle, GoldItem, StageRun
 from reviews.services.gold.shown_dialogue import copy_waivers, describe_item
-from reviews.services.protocols.versions import current_protocol, parse, require_version
+from reviews.services.protocols.versions import parse, require_version
+from reviews.services.queue.trainees import list_training_items, training_stages
+from reviews.services.queue.training_claims import open_attempt
 
 #: Items in use of one project; each is read when a person gets their next one.
 MAX_ITEMS = 100
-
-
-def training_stages(project: Project) -> list[Stage]:
-    """Return the stages of the current protocol in which people can be trained: all but those of disputes."""
-    protocol = current_protocol(project)
-    return [stage for stage in (protocol.stages if protocol else ()) if stage.kind is not StageKind.EXPERT]
 
 
 def require_stage(project: Project, key: str) -> Stage:
@@ -139,12 +135,6 @@ def preview(source: Dialogue) -> tuple[Revision, Revision]:
     return entered, answer
 
 
-def list_training_items(project: Project) -> list[GoldItem]:
-    """Return the items in use, in order, with their dialogues."""
-    items = GoldItem.training.filter(project=project, retired_at=None).select_related("dialogue", "source")
-    return list(items.defer("dialogue__search_text", "source__search_text").order_by("training_place", "pk"))
-
-
 def suggest_sources(project: Project, *, most: int = 20) -> Sequence[Dialogue]:
     """Return verified dialogues that can become training items, the newest first."""
     used = GoldItem.every.filter(project=project, retired_at=None).values("source")
@@ -222,17 +212,3 @@ def _create_shown(source: Dialogue, answer: Revision, stage: Stage, shown: dict[
     describe_item(dialogue, head)
     copy_waivers(dialogue, source, head)
     return open_attempt(cycle, parse(version).stage(stage.key), attempt=1)
-
-
-def open_attempt(cycle: Cycle, stage: Stage, *, attempt: int) -> StageRun:
-    """Return the run of an item for everybody's attempt with this number; it never settles.
-
-    It is blind, whatever the stage is: so each person starts from the same revision.
-    """
-    run, _created = StageRun.objects.get_or_create(
-        cycle=cycle,
-        stage=stage.key,
-        round=attempt,
-        defaults={"project_id": cycle.project_id, "blind": True, "entry_revision_id": cycle.entry_revision_id},
-    )
-    return run

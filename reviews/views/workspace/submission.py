@@ -23,11 +23,11 @@ from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services.queue import claims
+from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
-from reviews.services.training.serving import is_training_slot
 from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (

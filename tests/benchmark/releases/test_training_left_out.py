@@ -6,8 +6,8 @@ from django.urls import reverse
 
 from benchmark.models import ReleaseItem
 from reviews.services.queue.claims import claim_next
+from reviews.services.training.decisions import change_training
 from reviews.services.training.items import add_training_item
-from reviews.services.training.trainees import change_training
 from tests.benchmark.conftest import run_release
 from tests.reviews.gold.gold_team import STAGE, answer_with, gold_team, verified
 

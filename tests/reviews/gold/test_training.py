@@ -18,19 +18,19 @@ from reviews.models import (
     TrainingResult,
 )
 from reviews.services.queue.claims import claim_next, claim_slot, release, skip
+from reviews.services.queue.trainees import list_training_items, standing_of
+from reviews.services.queue.training_claims import NotReady
 from reviews.services.statistics.agreement import AGREEMENT
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.counters import read_counters, recount, stored_counters
 from reviews.services.statistics.workload import WORK
+from reviews.services.training.comparison import read_comparison
+from reviews.services.training.decisions import change_training, decide_trainee, try_again
 from reviews.services.training.items import (
     add_training_item,
-    list_training_items,
     move_training_item,
     retire_training_item,
 )
-from reviews.services.training.scoring import read_comparison
-from reviews.services.training.serving import NotReady
-from reviews.services.training.trainees import change_training, decide_trainee, standing_of, try_again
 from tests.factories import Team, changed, make_item, open_slot
 from tests.reviews.gold.gold_team import STAGE, answer_with, gold_team, make_gold, verified
 

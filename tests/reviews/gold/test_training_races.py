@@ -7,8 +7,8 @@ import pytest
 from annotator.models import Event
 from reviews.models import Claim, ClaimState, Slot, Trainee, TrainingResult
 from reviews.services.queue.claims import claim_next
+from reviews.services.training.decisions import decide_trainee, try_again
 from reviews.services.training.items import retire_training_item
-from reviews.services.training.trainees import decide_trainee, try_again
 from tests.factories import Team, changed
 from tests.racing import lost, race, won
 from tests.reviews.gold.gold_team import answer_with, gold_team

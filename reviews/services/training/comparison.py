@@ -1,4 +1,4 @@
-"""Scores a review of a training item when it is submitted, and compares it with the known answer afterwards."""
+"""Compares submitted training items with their known answers, for the pages."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,11 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
-from annotator.models import Project, Revision, User
+from annotator.models import Project, User
 from annotator.services.access.permissions import OVERSEERS, require_role, roles_in
-from reviews.core.protocols import Stage
 from reviews.models import GoldItem, Review, StageRun, StageRunState, TrainingResult
-from reviews.services.gold.scoring import compare
 from reviews.services.protocols.versions import parse
 from reviews.services.submission.checklists import AnswerRow, answer_rows
-from reviews.services.training.trainees import finish_if_complete, lock_trainee
 
 
 @dataclass(frozen=True)
@@ -35,38 +32,6 @@ class Comparison:
     #: None: the item was retired before the review was submitted, so the review does not count.
     result: TrainingResult | None
     checklist: list[ChecklistDifference]
-
-
-def score_training(*, review: Review, seen: Revision, made: Revision | None) -> bool:
-    """Score a review in the transaction that submits it; return whether it is one of a training item.
-
-    The caller has locked the membership, the dialogue and the slot.
-    """
-    # Retiring also locks the item's row.
-    rows = GoldItem.training.select_for_update(no_key=True, of=("self",)).select_related("answer", "project")
-    item = rows.filter(dialogue=review.dialogue_id).first()
-    if item is None:
-        return False
-    trainee = lock_trainee(item.project, review.person)
-    if not item.live:
-        return True
-    found = compare(item=item, review=review, seen=seen, made=made)
-    TrainingResult.objects.create(
-        item=item,
-        review=review,
-        project_id=item.project_id,
-        person_id=review.person_id,
-        attempt=review.stage_run.round,
-        right=found.verdict_right and not found.false_changes,
-        verdict_right=found.verdict_right,
-        errors=found.errors,
-        found=found.found,
-        false_changes=found.false_changes,
-        places=[{"anchor": one.anchor, "label": one.label, "result": one.result} for one in found.places],
-        created_at=review.created_at,
-    )
-    finish_if_complete(project=item.project, person=review.person, trainee=trainee)
-    return True
 
 
 def read_comparison(*, actor: User, project: Project, slot: str) -> Comparison:
@@ -127,8 +92,3 @@ def _checklist_differences(item: GoldItem, review: Review) -> list[ChecklistDiff
 
 def _by_question(rows: list[AnswerRow]) -> dict[tuple[str, str], bool | None]:
     return {(row.place, row.text): row.answer for row in rows}
-
-
-def stage_of(item: GoldItem, review: Review) -> Stage:
-    """Return the stage in the version of the protocol that the item follows."""
-    return parse(review.stage_run.cycle.protocol).stage(item.stage)

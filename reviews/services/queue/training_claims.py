@@ -5,13 +5,14 @@ from django.utils.translation import gettext as _
 from annotator.errors import Conflict
 from annotator.models import Project, User
 from annotator.services.acceptance import version_to_accept
-from reviews.models import GoldItem, Slot, SlotState, Trainee, TraineeState, TrainingResult
+from reviews.core.protocols import Stage
+from reviews.models import Cycle, GoldItem, Slot, SlotState, StageRun, Trainee, TraineeState, TrainingResult
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.order import new_position
-from reviews.services.training.items import list_training_items, open_attempt
-from reviews.services.training.trainees import (
+from reviews.services.queue.trainees import (
     Standing,
     finish_if_complete,
+    list_training_items,
     lock_trainee,
     read_training,
     standing_of,
@@ -135,3 +136,17 @@ def _slot_of(actor: User, item: GoldItem, attempt: int) -> Slot | None:
         revision=found.dialogue.head,
         holder=actor,
     )
+
+
+def open_attempt(cycle: Cycle, stage: Stage, *, attempt: int) -> StageRun:
+    """Return the run of an item for everybody's attempt with this number; it never settles.
+
+    It is blind, whatever the stage is: so each person starts from the same revision.
+    """
+    run, _created = StageRun.objects.get_or_create(
+        cycle=cycle,
+        stage=stage.key,
+        round=attempt,
+        defaults={"project_id": cycle.project_id, "blind": True, "entry_revision_id": cycle.entry_revision_id},
+    )
+    return run
