@@ -281,7 +281,7 @@ def test_the_pages_of_a_training_from_setup_to_passing(team: Team, client: Clien
     assert page.redirect_chain == [(reverse("training-result", args=[slug, slot.public_id]), 302)]
     text = page.content.decode()
     assert "1 of 1 items, 0 right, pass mark 1" in text
-    assert "What had to be fixed" in text
+    assert "Your answer beside the known answer" in text
     assert "missed" in text
     assert "Start again" in text
     asked = client.post(reverse("work-next", args=[slug]), follow=True)
