@@ -60,7 +60,9 @@ class AcceptedNumberSerializer(Input):
 
 
 class AcceptanceSettingSerializer(Input):
-    required = StrictBooleanField(help_text="Whether people must accept the guideline before they get work.")
+    required = StrictBooleanField(  # type: ignore[assignment]
+        help_text="Whether people must accept the guideline before they get work."
+    )
 
 
 class GuidelineCurrent(APIView):

@@ -149,11 +149,10 @@ def training_new(request: PageRequest) -> HttpResponse:
 def training_item(request: PageRequest, public_id: str) -> HttpResponse:
     """Move an item up or down, or take it out of the training."""
     action = request.POST.get("action", "")
-    whose = {"actor": request.user, "project": request.project, "public_id": public_id}
     if action in ("up", "down"):
-        items.move_training_item(**whose, up=action == "up")
+        items.move_training_item(actor=request.user, project=request.project, public_id=public_id, up=action == "up")
     elif action == "retire":
-        items.retire_training_item(**whose)
+        items.retire_training_item(actor=request.user, project=request.project, public_id=public_id)
         messages.success(request, _("Training item removed. Reviews in progress can be submitted, but don’t count."))
     else:
         raise Invalid(_("Choose up, down or retire."))

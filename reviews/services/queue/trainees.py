@@ -104,7 +104,12 @@ def finish_if_complete(*, project: Project, person: User, trainee: Trainee) -> N
         after={"attempt": trainee.attempt, "right": standing.right, "of": standing.total, "mark": standing.mark},
         sealed=True,
     )
-    words = {"person": str(person), "right": standing.right, "total": standing.total, "mark": standing.mark}
+    words: dict[str, str | int] = {
+        "person": str(person),
+        "right": standing.right,
+        "total": standing.total,
+        "mark": standing.mark,
+    }
     if passed:
         text = message("%(person)s passed the training with %(right)d of %(total)d items right.", **words)
     else:
