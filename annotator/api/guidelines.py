@@ -20,10 +20,16 @@ class GuidelineSerializer(serializers.ModelSerializer[Guideline]):
     """A version of the guideline, without its text."""
 
     author = serializers.CharField(source="author.public_id", default=None, allow_null=True)
+    asks_again = serializers.SerializerMethodField(
+        help_text="Whether people who accepted an earlier version have to accept this."
+    )
 
     class Meta:
         model = Guideline
         fields = ["number", "note", "asks_again", "author", "created_at"]
+
+    def get_asks_again(self, guideline: Guideline) -> bool:
+        return bool(guideline.asks_again)
 
 
 class GuidelineTextSerializer(GuidelineSerializer):
@@ -152,4 +158,4 @@ class GuidelineAcceptanceSetting(APIView):
         project = administered_project(request, slug)
         sent = read_fields(AcceptanceSettingSerializer, request)
         project = require_acceptance(actor=actor(request), project=project, required=sent["required"])
-        return Response({"required": project.requires_acceptance})
+        return Response({"required": bool(project.requires_acceptance)})

@@ -15,12 +15,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="guideline",
             name="asks_again",
-            field=models.BooleanField(db_default=False, default=False),
+            field=models.BooleanField(null=True),
         ),
         migrations.AddField(
             model_name="project",
             name="requires_acceptance",
-            field=models.BooleanField(db_default=False, default=False),
+            field=models.BooleanField(null=True),
         ),
         migrations.AddField(
             model_name="user",

@@ -98,8 +98,9 @@ class Project(models.Model):
     #: earlier version.
     custom_fields = models.JSONField(default=list, blank=True)
     fields_version = models.PositiveIntegerField(default=0)
-    #: Whether people must have accepted the guideline before they get work.
-    requires_acceptance = models.BooleanField(default=False, db_default=False)
+    #: Whether people must have accepted the guideline before they get work. Null is false: so SQLite adds the column
+    #: without rewriting the table, which would lose its triggers.
+    requires_acceptance = models.BooleanField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -188,8 +189,8 @@ class Guideline(models.Model):
     number = models.PositiveIntegerField()
     text = models.TextField(max_length=200_000)
     note = models.CharField(max_length=200, blank=True)
-    #: Whether people who accepted an earlier version have to accept this one.
-    asks_again = models.BooleanField(default=False, db_default=False)
+    #: Whether people who accepted an earlier version have to accept this one. Null is false, as above.
+    asks_again = models.BooleanField(null=True)
     author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -29,7 +29,7 @@ def require_acceptance(*, actor: User, project: Project, required: bool) -> Proj
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         project = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        if project.requires_acceptance != required:
+        if bool(project.requires_acceptance) != required:
             project.requires_acceptance = required
             project.save(update_fields=["requires_acceptance"])
             append_event(

@@ -142,7 +142,7 @@ def member_list(request: PageRequest) -> HttpResponse:
     context = {
         "project": project,
         "is_admin": is_admin,
-        "shows_acceptance": is_admin and project.requires_acceptance,
+        "shows_acceptance": is_admin and bool(project.requires_acceptance),
         "link": link,
         "form": form,
         "people": [

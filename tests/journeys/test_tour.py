@@ -81,8 +81,9 @@ def test_the_tour_waits_while_the_page_shows_an_error(team: Team, open_page: Any
     page = open_page(team.annotator)
     address = open_item(team)
     page.add_init_script(
-        "document.addEventListener('DOMContentLoaded', () => "
-        "document.getElementById('edit-note').insertAdjacentHTML('beforeend', '<p role=alert>Refused.</p>'))"
+        # Before deferred scripts run.
+        "document.addEventListener('readystatechange', () => document.getElementById('edit-note')"
+        ".insertAdjacentHTML('beforeend', '<p role=alert>Refused.</p>'), {once: true})"
     )
     page.goto(address)
     page.locator("html[data-shortcuts]").wait_for(state="attached")
