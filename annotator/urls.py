@@ -5,12 +5,13 @@ from django.urls import path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from annotator.views import account, custom_fields, notices, projects, site, webhooks
+from annotator.views import acceptance, account, custom_fields, notices, projects, site, webhooks
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
     path("jsi18n/", cache_control(private=True, max_age=3600)(JavaScriptCatalog.as_view()), name="javascript-catalog"),
     path("theme/", site.set_theme, name="theme"),
+    path("tour/", site.tour, name="tour"),
     path("signed-in/", site.signed_in, name="signed-in"),
     path("notices/", notices.notice_list, name="notice-list"),
     path("notices/settings/", notices.notice_settings, name="notice-settings"),
@@ -35,6 +36,8 @@ urlpatterns = [
         name="webhook-delivery",
     ),
     path("p/<slug:slug>/guideline/", projects.guideline, name="guideline"),
+    path("p/<slug:slug>/guideline/accept/", acceptance.guideline_acceptance, name="guideline-acceptance"),
+    path("p/<slug:slug>/guideline/acceptance/", acceptance.acceptance_setting, name="guideline-acceptance-setting"),
     path("p/<slug:slug>/guideline/edit/", projects.guideline_edit, name="guideline-edit"),
 ]
 

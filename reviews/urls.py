@@ -16,6 +16,7 @@ from reviews.views import (
     project,
     saved_views,
     toolsets,
+    training,
 )
 from reviews.views.adjudication import disputes, review_sessions
 from reviews.views.protocol import pages as protocol
@@ -59,6 +60,13 @@ urlpatterns = [
     path(_P + "gold/new/", gold.gold_new, name="gold-new"),
     path(_P + "gold/items/<str:public_id>/", gold.gold_item, name="gold-item"),
     path(_P + "gold/items/<str:public_id>/retire/", gold.gold_retire, name="gold-retire"),
+    path(_P + "training/", training.training, name="training"),
+    path(_P + "training/settings/", training.training_settings, name="training-settings"),
+    path(_P + "training/new/", training.training_new, name="training-new"),
+    path(_P + "training/again/", training.training_again, name="training-again"),
+    path(_P + "training/items/<str:public_id>/", training.training_item, name="training-item"),
+    path(_P + "training/people/<str:public_id>/", training.training_person, name="training-person"),
+    path(_P + "training/results/<str:slot>/", training.training_result, name="training-result"),
     path(_P + "guideline/outdated/", outdated.outdated_work, name="guideline-outdated"),
     path(_P + "toolsets/", toolsets.toolset_list, name="toolset-list"),
     path(_P + "toolsets/<str:public_id>/", toolsets.toolset_detail, name="toolset"),

@@ -19,6 +19,7 @@ def prepare() -> dict[str, Any]:
     from django.conf import settings
     from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
     from django.contrib.sessions.backends.db import SessionStore
+    from django.utils import timezone
 
     from annotator.models import Project, Role, User
     from annotator.services.accounts.tokens import create_token
@@ -31,7 +32,7 @@ def prepare() -> dict[str, Any]:
     people = []
     names = [(f"annotator{n}", Role.ANNOTATOR) for n in range(1, ANNOTATORS + 1)]
     for name, role in [*names, ("senior", Role.SENIOR_REVIEWER), ("administrator", Role.ADMINISTRATOR)]:
-        user = User.objects.create_user(username=name, display_name=name.capitalize())
+        user = User.objects.create_user(username=name, display_name=name.capitalize(), toured_at=timezone.now())
         grant_role(actor=None, project=project, user=user, role=role)
         _, secret = create_token(actor=user, name="measurement", expires_at=None)
         session = SessionStore()

@@ -51,7 +51,19 @@ from benchmark.models import (
     SharedBoard,
 )
 from benchmark.services.inference.options import Options
-from reviews.models import Claim, Cycle, Draw, Example, Feedback, GoldItem, ProtocolVersion, StageRun
+from reviews.models import (
+    Claim,
+    Cycle,
+    Draw,
+    Example,
+    Feedback,
+    GoldItem,
+    ProtocolVersion,
+    Review,
+    Slot,
+    StageRun,
+    TrainingResult,
+)
 from reviews.services.assignments.plans import make_plan
 from reviews.services.cycles.outdated import mark_outdated, read_scope
 from reviews.services.feedback.comments import comment_on
@@ -162,6 +174,7 @@ def make_access_project() -> AccessProject:
         "job": batch.job.public_id,
         "notice": notice.public_id,
         "gold": _gold(team).public_id,
+        **_training(team, annotator),
         "comment": comment.public_id,
         "task": "t1",
         "example": _example(team, done).public_id,
@@ -272,8 +285,54 @@ def _webhook(team: Team) -> dict[str, str]:
     return {"webhook": webhook.public_id, "delivery": delivery.public_id}
 
 
-def _gold(team: Team) -> GoldItem:
-    source, shown = make_dialogue(team.project), make_dialogue(team.project, gold_role="gold")
+def _training(team: Team, person: User) -> dict[str, str]:
+    """A training item, and the slot in which this person has submitted it."""
+    item = _gold(team, training_place=1, published=False)
+    run = item.stage_run
+    slot = Slot.objects.create(
+        stage_run=run,
+        project=team.project,
+        dialogue=item.dialogue,
+        cycle=run.cycle,
+        protocol=run.cycle.protocol,
+        stage=run.stage,
+        stage_kind="cross_check",
+        state="done",
+        position=1,
+        is_gold=True,
+        revision=run.entry_revision,
+        holder=person,
+    )
+    review = Review.objects.create(
+        slot=slot,
+        stage_run=run,
+        dialogue=item.dialogue,
+        project=team.project,
+        person=person,
+        stage_kind="cross_check",
+        verdict="approve",
+        seen_revision=run.entry_revision,
+        sealed=True,
+        created_at=timezone.now(),
+    )
+    TrainingResult.objects.create(
+        item=item,
+        review=review,
+        project=team.project,
+        person=person,
+        attempt=1,
+        right=False,
+        verdict_right=False,
+        errors=1,
+        found=0,
+        false_changes=0,
+    )
+    return {"training": item.public_id, "training_slot": slot.public_id}
+
+
+def _gold(team: Team, *, training_place: int | None = None, published: bool = True) -> GoldItem:
+    source = make_dialogue(team.project)
+    shown = make_dialogue(team.project, gold_role="gold", published=published)
     assert source.head is not None
     assert shown.head is not None
     cycle = Cycle.objects.create(
@@ -286,7 +345,8 @@ def _gold(team: Team) -> GoldItem:
     run = StageRun.objects.create(
         cycle=cycle, project=team.project, stage="cross_check", blind=True, entry_revision=shown.head
     )
-    return GoldItem.objects.create(
+    return GoldItem.every.create(
+        training_place=training_place,
         project=team.project,
         stage="cross_check",
         dialogue=shown,

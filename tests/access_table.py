@@ -53,6 +53,8 @@ api-gold-list                         401 404 404 403 403 200 200   401 404 404 
 api-gold-rates                        401 404 404 403 403 200 200   401 404 404 403 403 403 200
 api-gold-retire                       401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-guideline                         401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-guideline-acceptance-list         401 404 404 403 403 403 200   401 404 404 201 201 201 201
+api-guideline-acceptance-setting      401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-guideline-version                 401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-guideline-version-list            401 404 404 200 200 200 200   401 404 404 403 403 403 201
 api-history-check                     401 404 404 403 403 403 404   401 404 404 403 403 403 202
@@ -148,6 +150,9 @@ api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 
 api-toolset                           401 404 404 200 200 200 200   401 404 404 403 403 403 409
 api-toolset-list                      401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-training                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-training-people                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
+api-training-person                   401 404 404 403 200 200 200   401 404 404 403 403 403 200
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
@@ -177,10 +182,20 @@ composite-list                        in  404 404 403 403 403 200   in  404 404 
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
+guideline-acceptance                  in  404 404 200 200 200 200   in  404 404 302 302 302 302
+guideline-acceptance-setting          in  404 404 405 405 405 405   in  404 404 403 403 403 302
 saved-view                            in  404 404 302 302 302 302   in  404 404 403 403 403 302
 saved-view-list                       in  404 404 200 200 200 200   in  404 404 422 422 422 422
 toolset                               in  404 404 200 200 200 200   in  404 404 403 403 403 422
 toolset-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
+tour                                  in  405 405 405 405 405 405   in  204 204 204 204 204 204
+training                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
+training-again                        in  404 404 405 405 405 405   in  404 404 409 409 409 409
+training-item                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
+training-new                          in  404 404 403 403 403 200   in  404 404 403 403 403 422
+training-person                       in  404 404 403 200 200 200   in  404 404 403 403 403 302
+training-result                       in  404 404 200 404 200 200   in  404 404 405 405 405 405
+training-settings                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
 dialogue-export                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -351,6 +366,7 @@ OPEN_TO_ALL = {
     "signed-in",
     "theme",
     "token-list",
+    "tour",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
 }
 
@@ -359,6 +375,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan": {"public_id": "plan"},
     "api-assignment-plan-undo": {"public_id": "plan"},
     "api-baseline-list": {"public_id": "release"},
+    "api-training-person": {"public_id": "person"},
     "api-comment-list": {"public_id": "dialogue"},
     "api-comment-reopen": {"public_id": "dialogue"},
     "api-comment-resolve": {"public_id": "dialogue"},
@@ -507,6 +524,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
+    "training-item": {"public_id": "training"},
+    "training-person": {"public_id": "person"},
+    "training-result": {"slot": "training_slot"},
     "webhook": {"public_id": "webhook"},
     "webhook-delivery": {"public_id": "webhook"},
 }
@@ -526,6 +546,14 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-example-list": {"dialogue": "$dialogue", "comment": "Every value has its source."},
     "api-gold-list": {"dialogue": "$dialogue", "stage": "cross_check"},
     "api-gold-rates": {"stage": "cross_check", "rate": 0.05},
+    "api-guideline-acceptance-list": {"number": 1},
+    "api-guideline-acceptance-setting": {"required": True},
+    "api-training-person": {"state": "exempt"},
+    "guideline-acceptance": {"number": "1"},
+    "guideline-acceptance-setting": {"required": "on"},
+    "training-item": {"action": "down"},
+    "training-person": {"state": "exempt"},
+    "training-settings": {"stage": "cross_check", "length": "1", "pass_mark": "1", "attempts": "1"},
     "api-guideline-version-list": {"text": "Be careful.", "seen": 1},
     "api-invitation-list": {"roles": ["annotator"]},
     "api-outdated-list": {"number": 1, "reason": "Dates are ISO 8601 now."},

@@ -17,6 +17,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from annotator.core.schema import canonical, content_hash, read_document
 from annotator.models import Dialogue, Membership, Project, Revision, Role, Toolset, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
@@ -32,7 +34,9 @@ def make_user(name: str = "", **fields: Any) -> User:
     """A person who can sign in by ``client.force_login`` only."""
     name = name or f"person{next(_numbers)}"
     fields = {
-        "display_name": name.capitalize(), "email": f"{name}@example.org", "password": "!", "language": "en"
+        "display_name": name.capitalize(), "email": f"{name}@example.org", "password": "!", "language": "en",
+        # They know the tour, which would cover the page.
+        "toured_at": timezone.now(),
     } | fields  # fmt: skip
     return User.objects.create(username=name, **fields)
 

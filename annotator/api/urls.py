@@ -45,6 +45,14 @@ urlpatterns = [
     path(_P + "invitations/", members.InvitationList.as_view(), name="api-invitation-list"),
     path(_P + "invitations/<str:public_id>/revoke/", members.InvitationRevoke.as_view(), name="api-invitation-revoke"),
     path(_P + "guideline/", guidelines.GuidelineCurrent.as_view(), name="api-guideline"),
+    path(
+        _P + "guideline/acceptances/", guidelines.GuidelineAcceptances.as_view(), name="api-guideline-acceptance-list"
+    ),
+    path(
+        _P + "guideline/acceptance/",
+        guidelines.GuidelineAcceptanceSetting.as_view(),
+        name="api-guideline-acceptance-setting",
+    ),
     path(_P + "guideline/versions/", guidelines.GuidelineVersions.as_view(), name="api-guideline-version-list"),
     path(_P + "guideline/versions/<str:number>/", guidelines.GuidelineVersion.as_view(), name="api-guideline-version"),
     path(_P + "jobs/", jobs.Jobs.as_view(), name="api-job-list"),

@@ -22,7 +22,16 @@ from annotator.models.messages import MessageField
 from annotator.models.metadata import DialogueMetadata
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
 from annotator.models.outdated import GuidelineChange, OutdatedDialogue
-from annotator.models.people import ApiToken, Guideline, Invitation, MemberAbilities, Membership, Project, User
+from annotator.models.people import (
+    ApiToken,
+    Guideline,
+    GuidelineAcceptance,
+    Invitation,
+    MemberAbilities,
+    Membership,
+    Project,
+    User,
+)
 from annotator.models.replays import Replay
 from annotator.models.saved_views import SavedView
 from annotator.models.suggestions import DecisionOutcome, StoredSuggestion, SuggestionDecision

@@ -27,6 +27,8 @@ class User(AbstractUser):
     demo_note = models.CharField(max_length=160, blank=True)
     #: Of their browser at the last sign-in, for mails; blank: the site's.
     language = models.CharField(max_length=20, blank=True, editable=False)
+    #: When they finished or skipped the tour of the workspace; null: it starts with the next item.
+    toured_at = models.DateTimeField(null=True, blank=True, editable=False)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -96,6 +98,9 @@ class Project(models.Model):
     #: earlier version.
     custom_fields = models.JSONField(default=list, blank=True)
     fields_version = models.PositiveIntegerField(default=0)
+    #: Whether people must have accepted the guideline before they get work. Null is false: so SQLite adds the column
+    #: without rewriting the table, which would lose its triggers.
+    requires_acceptance = models.BooleanField(null=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -201,6 +206,8 @@ class Guideline(models.Model):
     number = models.PositiveIntegerField()
     text = models.TextField(max_length=200_000)
     note = models.CharField(max_length=200, blank=True)
+    #: Whether people who accepted an earlier version have to accept this one. Null is false, as above.
+    asks_again = models.BooleanField(null=True)
     author = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -210,6 +217,20 @@ class Guideline(models.Model):
 
     def __str__(self) -> str:
         return f"guideline {self.number} of {self.project}"
+
+
+class GuidelineAcceptance(models.Model):
+    """A person has read a version of the guideline and accepted it."""
+
+    guideline = models.ForeignKey(Guideline, on_delete=models.PROTECT, related_name="acceptances")
+    person = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["person", "guideline"], name="guideline_accepted_once")]
+
+    def __str__(self) -> str:
+        return f"{self.person_id} accepted guideline {self.guideline_id}"
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):

@@ -214,8 +214,12 @@ def _together(flat: dict[str, str]) -> dict[str, Any]:
     return {key: value for key, value in flat.items() if not key.startswith(_CHECK)} | {"check_settings": checks}
 
 
-def publish_guideline(*, actor: User | None, project: Project, text: str, note: str = "", seen: int) -> Guideline:
+def publish_guideline(
+    *, actor: User | None, project: Project, text: str, note: str = "", seen: int, asks_again: bool = False
+) -> Guideline:
     """Publish a version of the guideline. ``seen`` is the version that the text started from.
+
+    ``asks_again``: people who accepted an earlier version have to accept this one.
 
     A repeated request changes nothing. Raises Conflict or Invalid.
     """
@@ -247,13 +251,16 @@ def publish_guideline(*, actor: User | None, project: Project, text: str, note: 
         if last is not None and text == last.text:
             sentence = _("The text is the same as in the current version %(number)d.")
             raise Invalid(sentence % {"number": number}, field="text")
-        guideline = Guideline.objects.create(project=project, number=number + 1, text=text, note=note, author=actor)
+        guideline = Guideline.objects.create(
+            project=project, number=number + 1, text=text, note=note, author=actor, asks_again=asks_again
+        )
         append_event(
             actor=actor,
             project=project,
             kind="guideline.published",
             before={"number": last.number, "sha256": hash_secret(last.text)} if last else {},
-            after={"number": guideline.number, "sha256": hash_secret(text), "note": guideline.note},
+            after={"number": guideline.number, "sha256": hash_secret(text), "note": guideline.note}
+            | ({"asks_again": True} if asks_again else {}),
         )
     return guideline
 

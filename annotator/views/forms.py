@@ -186,6 +186,11 @@ class GuidelineForm(forms.Form):
         label=_("Text (Markdown)"), widget=forms.Textarea(attrs={"rows": 28}), max_length=MAX_GUIDELINE, strip=False
     )
     note = forms.CharField(max_length=200, required=False, label=_("What changed"))
+    asks_again = forms.BooleanField(
+        required=False,
+        label=_("Ask everyone to accept again"),
+        help_text=_("If people must accept the guideline: those who accepted an earlier version have to accept this."),
+    )
     seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
 
 

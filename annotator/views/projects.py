@@ -22,6 +22,7 @@ from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services import members, projects
 from annotator.services.abilities import read_abilities, set_abilities
+from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.accounts.accounts import SESSION_KEY
 from annotator.services.dialogues.listing import LANGUAGES
@@ -143,13 +144,20 @@ def member_list(request: PageRequest) -> HttpResponse:
         people.setdefault(membership.user, []).append(Role(membership.role))
     if is_admin:
         abilities = read_abilities(project, [user.pk for user in people])
+    accepted = newest_accepted(project=project, people=people) if is_admin and project.requires_acceptance else {}
     context = {
         "project": project,
         "is_admin": is_admin,
+        "shows_acceptance": is_admin and bool(project.requires_acceptance),
         "link": link,
         "form": form,
         "people": [
-            (user, [(role, role in held) for role in Role], _ability_fields(abilities.get(user.pk, ANYTHING)))
+            (
+                user,
+                [(role, role in held) for role in Role],
+                accepted.get(user.pk),
+                _ability_fields(abilities.get(user.pk, ANYTHING)),
+            )
             for user, held in people.items()
         ],
         "invitations": _open_invitations(project) if is_admin else [],
@@ -265,6 +273,7 @@ def guideline(request: PageRequest) -> HttpResponse:
         "guideline": found,
         "versions": Guideline.objects.filter(project=project).select_related("author").defer("text"),
         "is_admin": Role.ADMINISTRATOR in request.roles,
+        "to_accept": version_to_accept(actor=request.user, project=project),
     }
     template = "annotator/guideline.html#body" if request.htmx else "annotator/guideline.html"
     return render(request, template, context)

@@ -3,14 +3,17 @@
 import math
 import time
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.concurrency import limited
 from annotator.services.jobs.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
+from annotator.views.pages import PageRequest
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
 #: Seconds for which the last answer of /readyz is repeated while a new check runs.
@@ -71,6 +74,15 @@ def set_theme(request: HttpRequest) -> HttpResponse:
         "theme", theme if theme in THEMES else "auto", max_age=365 * 86400, samesite="Lax", secure=request.is_secure()
     )
     return response
+
+
+@login_required
+@require_POST
+def tour(request: PageRequest) -> HttpResponse:
+    """Remember that the person has finished or skipped the tour of the workspace."""
+    request.user.toured_at = timezone.now()
+    request.user.save(update_fields=["toured_at"])
+    return HttpResponse(status=204)
 
 
 @require_safe

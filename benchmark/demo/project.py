@@ -25,6 +25,7 @@ from benchmark.demo import (
     scripted_endpoint,
     scripted_models,
     single_tasks,
+    training,
     weeks,
 )
 from benchmark.demo.clock import Clock, using_clock, working_days
@@ -40,6 +41,8 @@ FOLDER = Path(__file__).resolve().parent / "data"
 SLUG = "everyday-assistants"
 #: The second project, of another team, with constrained cases.
 HARBOUR = "harbour-radio"
+#: The member whose first day it is.
+NEWCOMER = "noor"
 #: The sign-in page shows it too.
 PASSWORD = "assay-demo"  # noqa: S105 - the demo's people sign in by a button
 
@@ -109,6 +112,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         release.refresh_from_db()
         errata.play(release, people["chen"], log)
     weeks.leave_half_finished(scenario)
+    training.set_up(scenario, exempt=people["emeka"])
     fold_all()
     return project
 
@@ -126,6 +130,8 @@ def _make_people() -> dict[str, User]:
                 "demo_note": entry["note"],
                 "email": f"{entry['username']}@example.org",
                 "is_staff": entry["username"] == "ingrid",
+                # Only new members see the tour.
+                "toured_at": None if entry["username"] == NEWCOMER else timezone.now(),
                 "password": password,
             },
         )

@@ -18,6 +18,7 @@ from reviews.api import (
     saved_views,
     statistics,
     toolsets,
+    training,
 )
 
 _WORK = "work/<str:slot>/"
@@ -68,6 +69,9 @@ urlpatterns = [
     path(_P + "gold/rates/", gold.GoldRates.as_view(), name="api-gold-rates"),
     path(_P + "gold/<str:public_id>/", gold.GoldItemDetail.as_view(), name="api-gold"),
     path(_P + "gold/<str:public_id>/retire/", gold.GoldItemRetire.as_view(), name="api-gold-retire"),
+    path(_P + "training/", training.TrainingDetail.as_view(), name="api-training"),
+    path(_P + "training/people/", training.TrainingPeople.as_view(), name="api-training-people"),
+    path(_P + "training/people/<str:public_id>/", training.TrainingPerson.as_view(), name="api-training-person"),
     path(_P + "draws/", draws.Draws.as_view(), name="api-draw-list"),
     path(_P + "draws/pools/", draws.Pools.as_view(), name="api-draw-pools"),
     path(_DRAW, draws.DrawDetail.as_view(), name="api-draw"),

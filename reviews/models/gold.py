@@ -31,8 +31,26 @@ class GoldRate(Row):
         ]
 
 
+class _Hidden(models.Manager["GoldItem"]):
+    """The items that are mixed into people's work."""
+
+    def get_queryset(self) -> models.QuerySet["GoldItem"]:
+        return super().get_queryset().filter(training_place=None)
+
+
+class _Training(models.Manager["GoldItem"]):
+    """The items of trainings."""
+
+    def get_queryset(self) -> models.QuerySet["GoldItem"]:
+        return super().get_queryset().filter(training_place__isnull=False)
+
+
 class GoldItem(Row):
-    """A dialogue with a known answer, shown in one stage like any other, to any number of people."""
+    """A dialogue with a known answer, shown in one stage like any other, to any number of people.
+
+    An item with a ``training_place`` is for training: people know it as such and see the answer after their review. Its
+    dialogue is not published, so it is in no list, search or figure.
+    """
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -53,9 +71,17 @@ class GoldItem(Row):
     retired_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     retired_at = models.DateTimeField(null=True)
     retired_why = models.CharField(max_length=500, blank=True)
+    #: Its place in the project's training; null: it is mixed into people's work.
+    training_place = models.PositiveSmallIntegerField(null=True)
+
+    #: Both kinds.
+    every = models.Manager()
+    objects = _Hidden()
+    training = _Training()
 
     class Meta:
         constraints = [
+            # So no dialogue is the answer of both a hidden item and a training item.
             models.UniqueConstraint(
                 fields=["source"], condition=Q(retired_at__isnull=True), name="gold_item_one_in_use_per_source"
             ),

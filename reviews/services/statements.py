@@ -141,12 +141,14 @@ _NOT_CONFIRMED = (
 )
 
 
-#: The slot of a gold item comes again only to the person who released it, while the item is in use. Uses a count, as
+#: The slot of a gold item comes again only to the person who released it, while the item is in use (that of a training
+#: item comes from ``queue.training_claims``). Uses a count, as
 #: above. Has one mark for the person.
 _ORDINARY_OR_GIVEN_BACK = (
     "(NOT s.is_gold OR ("
     "(SELECT count(*) FROM reviews_claim c WHERE c.slot_id = s.id AND c.person_id = %s) > 0 AND "
-    "(SELECT count(*) FROM reviews_golditem g WHERE g.stage_run_id = s.stage_run_id AND g.retired_at IS NULL) > 0))"
+    "(SELECT count(*) FROM reviews_golditem g WHERE g.stage_run_id = s.stage_run_id AND g.retired_at IS NULL "
+    "AND g.training_place IS NULL) > 0))"
 )
 
 

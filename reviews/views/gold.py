@@ -146,7 +146,7 @@ def gold_new(request: PageRequest) -> HttpResponse:
                 documents = {}
                 if given.get("show") == "planted":
                     documents = {
-                        key: _document(request, name)
+                        key: read_typed_document(request, name)
                         for key, name in sent.items()
                         if name in given or name == "document"
                     }
@@ -242,7 +242,8 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
     }
 
 
-def _document(request: PageRequest, name: str) -> dict[str, Any]:
+def read_typed_document(request: PageRequest, name: str) -> dict[str, Any]:
+    """Return the changed dialogue that was posted as JSON text in the field ``name``. Raises Invalid."""
     text = request.POST.get(name, "")
     if len(text) > _MAX_DOCUMENT:
         raise Invalid(_("The changed dialogue is longer than 2 MB. Shorten it."))

@@ -37,6 +37,7 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None]]
     ("member-list", _("People"), "g e", _EVERYONE, None),
     ("review-session-list", _("Disputes"), "g x", _OVERSEERS, None),
     ("gold-list", _("Gold"), "g k", _OVERSEERS, None),
+    ("training", _("Training"), "g b", _OVERSEERS, None),
     ("history-list", _("History"), "g y", _OVERSEERS, None),
     ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS, None),
     ("import-list", _("Imports"), "g i", _ADMINISTRATORS, None),

@@ -163,6 +163,12 @@ LABELS: dict[str, dict[str, Label]] = {
         "job": Label(_("Job"), "neutral", "running"),
         "guideline": Label(_("Guideline"), "info", "book"),
     },
+    "training": {
+        "training": Label(_("Needs training"), "info", "book"),
+        "passed": Label(_("Passed"), "good", "check"),
+        "failed": Label(_("Failed"), "bad", "error"),
+        "exempt": Label(_("Exempt"), "neutral", "check"),
+    },
     "role": {
         "annotator": Label(_("Annotator"), "neutral", "pencil"),
         "senior_reviewer": Label(_("Senior reviewer"), "special", "scale"),

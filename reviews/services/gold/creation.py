@@ -234,6 +234,8 @@ def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     """Return how the dialogue was verified, and its first run through the stage. ``name``: its name in sentences."""
     if source.gold_role:
         raise Conflict(_("%(name)s is already part of a gold item. Retire that one first.") % {"name": name})
+    if GoldItem.training.filter(source=source, retired_at=None).exists():
+        raise Conflict(_("%(name)s is part of the training. Retire that item first.") % {"name": name})
     if source.status != DialogueStatus.VERIFIED or not source.published or source.archived_at is not None:
         sentence = _("%(name)s isn’t verified. Choose a dialogue that is verified in every language.")
         raise Conflict(sentence % {"name": name})

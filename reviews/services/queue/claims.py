@@ -35,6 +35,7 @@ from reviews.services.queue.order import (
     read_versions,
 )
 from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
+from reviews.services.queue.training_claims import next_training_slot, require_accepted, require_trained
 from reviews.services.statements import take_first
 
 #: Overdue claims that one call of `claim_next` looks at.
@@ -48,10 +49,11 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
     others; then the queues: high priority before normal, slots reserved for them, and the stages nearest to the end.
     What they have skipped comes after everything else, in the order in which they skipped it. Raises Hidden for an
     outsider, Invalid for an unknown stage, Denied for a stage of another role, Conflict if work is paused or they have
-    reached the limit of claimed items.
+    reached the limit of claimed items, and NotReady if they have to accept the guideline or pass the training first.
+    Until they have passed, they get only items of the training.
     """
     with transaction.atomic():
-        roles, now, limited = lock_eligibility(actor=actor, project=project)
+        roles, now, limited, prepares = lock_eligibility(actor=actor, project=project)
         limits = read_claim_limits(actor=actor, project=project) if limited else FREE
         versions = read_versions(project)
         queues = queues_for(roles=roles, versions=versions, stage=stage)
@@ -59,6 +61,8 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             _refuse_stage(project, stage)
             return None
         stages = [queue.stage for queue in queues]
+        if prepares and (claim := _prepare(actor, project, stages, limits)):
+            return claim
         claim = _resume_or_take_over(actor, project, roles, now, stages, limits)
         if claim is not None:
             return claim
@@ -90,16 +94,19 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
     """Claim a given slot.
 
     Raises Hidden, Denied with the reason, or Conflict if somebody else has claimed it, work is paused or the actor has
-    reached the limit of claimed items.
+    reached the limit of claimed items, and NotReady as ``claim_next`` does.
     """
     with transaction.atomic():
-        roles, now, limited = lock_eligibility(actor=actor, project=slot.project)
+        roles, now, limited, prepares = lock_eligibility(actor=actor, project=slot.project)
         slot = lock_slot(slot.pk)
         if slot.state == SlotState.HIDDEN:
             raise Hidden(_("This item doesn’t exist."))
         live = Claim.objects.select_for_update().filter(slot=slot, state=ClaimState.LIVE).first()
         if live is not None and live.person_id == actor.pk:
             return _extend(live, slot)
+        if prepares:
+            require_accepted(actor=actor, project=slot.project)
+            require_trained(actor=actor, slot=slot)
         stage = stage_of(slot)
         reason = refusal(person=actor, roles=roles, slot=slot, stage=stage)
         if reason:
@@ -175,7 +182,7 @@ def retake(*, actor: User, token: str) -> Claim:
     """
     with transaction.atomic():
         claim = _own_claim(actor, token)
-        roles, now, limited = lock_eligibility(actor=actor, project=claim.project)
+        roles, now, limited, _prepares = lock_eligibility(actor=actor, project=claim.project)
         slot = lock_slot(claim.slot_id)
         claim.refresh_from_db()
         if slot.state == SlotState.OPEN and claim.state in (ClaimState.SKIPPED, ClaimState.RELEASED):
@@ -292,6 +299,25 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
     raise Denied(
         _("Your role can’t review in “%(stage)s”. Ask an administrator for another role.") % {"stage": titles[stage]}
     )
+
+
+def _prepare(actor: User, project: Project, stages: list[str], limits: ClaimLimits) -> Claim | None:
+    """Return what the actor holds already, or else their next item of the training; None if they need none.
+
+    Raises NotReady, or Conflict if work is paused.
+    """
+    held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, stage__in=stages)
+    own = held.select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
+    if own is not None:
+        return _extend(own, own.slot)
+    require_accepted(actor=actor, project=project)
+    slot = next_training_slot(actor=actor, project=project)
+    if slot is None:
+        return None
+    if limits.bar:
+        raise Conflict(limits.bar)
+    live = Claim.objects.filter(slot=slot, state=ClaimState.LIVE).first()
+    return _extend(live, slot) if live else _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
 
 
 def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: list[str], now: datetime) -> None:

@@ -14,20 +14,24 @@ from annotator.services.access.permissions import OVERSEERS, archived_refusal
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import Clock
 from reviews.core.protocols import AuthorRule, Stage, StageKind
-from reviews.models import AssignmentRules, Pause, Slot
+from reviews.models import AssignmentRules, Pause, Slot, Training
 
 
 class Eligibility(NamedTuple):
-    """A member's roles, the database's time, and whether pauses, limits, languages or skills may apply."""
+    """A member's roles, the database's time, whether pauses, limits, languages or skills may apply, and whether a first
+    day may.
+    """
 
     roles: frozenset[Role]
     now: datetime
     limited: bool
+    #: Whether people of this project may have to accept the guideline or pass a training before they get work.
+    prepares: bool
 
 
 def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
-    """Return the actor's roles, the database's time, and whether pauses, limits and abilities have to be read.
-    Raises Hidden, and Conflict if the project is archived.
+    """Return the actor's roles, the database's time, and what else has to be read. Raises Hidden, and Conflict if the
+    project is archived.
 
     The rows stay locked until the caller's transaction ends, so that two windows of a person cannot claim two slots at
     once, and nobody is deactivated in between.
@@ -37,10 +41,10 @@ def lock_eligibility(*, actor: User, project: Project) -> Eligibility:
     held = _lock_memberships(project.pk, actor.pk)
     if not held:
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
-    _role, now, limited, archived = held[0]
+    _role, now, limited, archived, prepares = held[0]
     if archived:
         raise archived_refusal()
-    return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited)
+    return Eligibility(frozenset(Role(role) for role, *_ in held), now, limited, prepares)
 
 
 @compiled
@@ -50,9 +54,15 @@ def _lock_memberships(project_id: int, person_id: int) -> QuerySet[Membership, A
     abilities = MemberAbilities.objects.filter(project=OuterRef("project"), user=OuterRef("user"))
     held = Membership.objects.live().filter(project=project_id, user=person_id).order_by("pk")
     archived = ArchivedProject.objects.filter(project=OuterRef("project"))
+    trainings = Training.objects.filter(project=OuterRef("project"), enabled=True)
+    accepting = Project.objects.filter(pk=OuterRef("project"), requires_acceptance=True)
     held = held.select_for_update(no_key=True)
-    held = held.annotate(limited=Exists(pauses) | Exists(limits) | Exists(abilities), archived=Exists(archived))
-    return held.values_list("role", Clock(), "limited", "archived")
+    held = held.annotate(
+        limited=Exists(pauses) | Exists(limits) | Exists(abilities),
+        archived=Exists(archived),
+        prepares=Exists(trainings) | Exists(accepting),
+    )
+    return held.values_list("role", Clock(), "limited", "archived", "prepares")
 
 
 class HeldSlot(NamedTuple):
@@ -96,6 +106,9 @@ def refusal(
             return _("A revision can’t be reviewed by its author. Leave it to a colleague.")
         if slot.owner_id == person.pk and stage.eligible.author is AuthorRule.NOT_AUTHOR:
             return _("A dialogue can’t be reviewed by its owner. Leave it to a colleague.")
+    if slot.is_gold:
+        # In a training, a person may get the same item again.
+        return ""
     others = [one for one in (held_in_cycle(person, slot) if held is None else held) if one.slot_id != slot.pk]
     if any(one.stage_run_id == slot.stage_run_id for one in others):
         return _("Independent reviews need different people, and this person is already one of the reviewers.")

@@ -115,8 +115,9 @@ def _of_reviews(
     project: Project, reviews: QuerySet[Review], what: str, *by: str
 ) -> Iterator[tuple[list[Any], Key, int]]:
     """Return how many reviews have each key, for each value of the fields ``by``."""
-    # The history of a gold item is a copy of work that is counted in its dialogue.
-    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True))
+    # The history of a gold item is a copy of work that is counted in its dialogue. Training (its dialogues are not
+    # published) is no work on the benchmark.
+    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True, dialogue__published=True))
     key: TruncDate | F = F("seconds")
     if what == "day":
         key = TruncDate("created_at", tzinfo=ZoneInfo(project.time_zone))

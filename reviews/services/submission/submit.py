@@ -43,6 +43,7 @@ from reviews.models import (
 )
 from reviews.services.cycles.settlement import settle_if_complete
 from reviews.services.gold.scoring import score_review
+from reviews.services.gold.training_scores import score_training
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
@@ -187,7 +188,7 @@ def _require_holder(actor: User, slot: Slot) -> None:
 def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
-    roles, now, _limited = lock_eligibility(actor=actor, project=dialogue.project)
+    roles, now, *_others = lock_eligibility(actor=actor, project=dialogue.project)
     guideline, has_form = lock_and_read_again(actor, slot)
     if refresh_fields(dialogue.project):
         raise _FieldsChanged
@@ -244,6 +245,9 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         },
         sealed=run.blind,
     )
+    if slot.is_gold and score_training(review=review, seen=seen, made=made):
+        journal.write()
+        return review
     if slot.is_gold:
         # Counts of errors would wait for a stage that never settles.
         await_work_count(review=review, errors=False)

@@ -36,6 +36,7 @@ from reviews.models import (
 )
 from reviews.services.queue.claims import put_back_untouched, require_room, retake, revive, stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
+from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.queue.slot_work import branch_of
 from reviews.services.statistics.workload import withdraw_work_count
 from reviews.services.submission.submit import lock_and_read_again
@@ -65,7 +66,7 @@ def take_back(*, actor: User, claim: Claim) -> Claim:
         return retake(actor=actor, token=claim.token)
     slot = claim.slot
     with transaction.atomic():
-        roles, now, _limited = lock_eligibility(actor=actor, project=slot.project)
+        roles, now, *_others = lock_eligibility(actor=actor, project=slot.project)
         lock_and_read_again(actor, slot)
         claim = Claim.objects.select_for_update(of=("self",)).get(pk=claim.pk)
         claim.slot = slot
@@ -85,6 +86,8 @@ def take_back(*, actor: User, claim: Claim) -> Claim:
 def _require_last_word(actor: User, claim: Claim, now: datetime) -> Review:
     """Return the review that the claim submitted. Raises Conflict if something has followed from it or is too late."""
     slot = claim.slot
+    if is_training_slot(slot):
+        raise Conflict(_("You have seen the known answer of this training item, so your answer can’t be taken back."))
     state = StageRun.objects.values_list("state", flat=True).get(pk=slot.stage_run_id)
     held = claim.state == ClaimState.SUBMITTED and slot.state == SlotState.DONE and slot.holder_id == actor.pk
     if not held or state == StageRunState.CANCELLED:

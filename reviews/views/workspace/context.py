@@ -31,6 +31,7 @@ from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
 from reviews.services.queue import claims
+from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import validation
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
@@ -126,6 +127,7 @@ def workbench_context(
         ],
         "references": [(key, label, f"{work_url}?panel={key}") for key, label in REFERENCES.items()],
         "reference": reference,
+        "is_training": is_training_slot(work.slot),
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
         % {"place": describe(bench.document, anchor) if selected else _("the whole dialogue")},

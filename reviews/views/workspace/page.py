@@ -30,6 +30,7 @@ from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission import waivers
 from reviews.services.submission.workbench import Workbench
 from reviews.views.comment_context import with_mention
+from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import PANELS, active_seconds, seen_version, workbench_context
 from reviews.views.workspace.graph import open_bench, refused_edge
 from reviews.views.workspace.leaving import undo_url
@@ -47,9 +48,7 @@ def work_next(request: PageRequest) -> HttpResponse:
     try:
         claim = claims.claim_next(actor=request.user, project=request.project, stage=stage)
     except Conflict as error:
-        # Work is paused, or the person has reached the limit of claimed items.
-        messages.warning(request, error.sentence)
-        return redirect("home")
+        return redirect_refused(request, request.project, error)
     if claim is None:
         messages.info(
             request,
@@ -147,8 +146,9 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
         try:
             claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
         except Conflict as error:
-            messages.warning(request, _("Skipped. Your draft is kept.") + " " + error.sentence, extra_tags=undo)
-            return redirect("home")
+            return redirect_refused(
+                request, project, error, before=_("Skipped. Your draft is kept."), undo=undo
+            )
         if claim is not None and claim.slot.stage_run_id != work.slot.stage_run_id:
             messages.info(request, _("Skipped. Your draft is kept. This is the next item."), extra_tags=undo)
             return redirect("workspace", slot=claim.slot.public_id)

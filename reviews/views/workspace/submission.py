@@ -23,11 +23,13 @@ from annotator.services.dialogues import drafts
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Review, Verdict
 from reviews.services.queue import claims
+from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import submit as submissions
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.take_back import can_take_back
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
+from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
@@ -185,6 +187,9 @@ def _decided(text: str) -> dict[str, Any]:
 def after_submission(request: PageRequest, bench: Workbench, review: Review | None = None) -> HttpResponse:
     """Open the next item, or My work. The notice offers to take the ``review`` back while that is possible."""
     slot = bench.work.slot
+    if is_training_slot(slot):
+        # The comparison with the known answer says more than a message.
+        return redirect("training-result", slug=slot.project.slug, slot=slot.public_id)
     if review is not None and can_take_back(review):
         sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id)
     else:
@@ -195,8 +200,7 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
     try:
         claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
     except Conflict as error:
-        messages.warning(request, error.sentence)
-        return redirect("home")
+        return redirect_refused(request, slot.project, error)
     if claim is None:
         messages.info(request, _("You have finished all your items in this stage."))
         return redirect("home")

@@ -266,7 +266,7 @@ def test_only_the_reserved_host_is_named() -> None:
 
 def test_people_fill_every_role() -> None:
     people, projects = PEOPLE["people"], {project["slug"] for project in PEOPLE["projects"]}
-    assert len({person["username"] for person in people}) == len(people) == 10
+    assert len({person["username"] for person in people}) == len(people) == 11
     roles: dict[str, list[tuple[str, ...]]] = {}
     for person in people:
         assert person["display_name"]
