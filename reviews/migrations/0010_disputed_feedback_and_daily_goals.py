@@ -1,11 +1,11 @@
 """Threads about feedback, disputes of it, daily goals, and the index that reads a person's days."""
 
-
-import annotator.models.keys
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
+
+import annotator.models.keys
 
 
 class Migration(migrations.Migration):

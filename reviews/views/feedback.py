@@ -113,9 +113,7 @@ def feedback_answer(request: PageRequest, public_id: str) -> HttpResponse:
     return _change(request, public_id, "answer", act)
 
 
-def _change(
-    request: PageRequest, public_id: str, form: str, act: Callable[[Feedback, str], str]
-) -> HttpResponse:
+def _change(request: PageRequest, public_id: str, form: str, act: Callable[[Feedback, str], str]) -> HttpResponse:
     """Change the thread. A form that is refused is shown again with what was typed."""
     row = threads.load_feedback(actor=request.user, project=request.project, public_id=public_id)
     text = request.POST.get("text", "")
@@ -125,12 +123,19 @@ def _change(
         if error.status not in (Invalid.status, Conflict.status):
             raise
         shown = reading.read_feedback(actor=request.user, project=request.project, public_id=public_id)
-        return _page(request, shown, refused={"form": form, "text": text, "sentence": error.sentence}, status=error.status)
+        return _page(
+            request, shown, refused={"form": form, "text": text, "sentence": error.sentence}, status=error.status
+        )
     return redirect("feedback", slug=request.project.slug, public_id=public_id)
 
 
 def _page(
     request: PageRequest, row: reading.FeedbackRow, *, refused: dict[str, str] | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"told": row, "refused": refused or {}, "most": MAX_TEXT, "everybody": row.feedback.person_id != request.user.pk}
+    context = {
+        "told": row,
+        "refused": refused or {},
+        "most": MAX_TEXT,
+        "everybody": row.feedback.person_id != request.user.pk,
+    }
     return render(request, "reviews/project/feedback_detail.html", context, status=status)

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import MAILED_BY_DEFAULT, Membership, NoticeKind, NoticeSettings, User
+from annotator.models import MAILED_BY_DEFAULT, NoticeKind, NoticeSettings, User
 from annotator.services.projects import time_zones
 
 
@@ -17,18 +16,6 @@ def settings_of(person: User) -> NoticeSettings:
     """Return the person's settings; unsaved defaults if they have chosen nothing."""
     found = NoticeSettings.objects.filter(person=person).first()
     return found or NoticeSettings(person=person, daily=[kind.value for kind in MAILED_BY_DEFAULT])
-
-
-def zone_of(person: User, settings: NoticeSettings | None) -> ZoneInfo:
-    """Return the person's time zone: the one in their settings, that of their first project, or UTC."""
-    name = settings.time_zone if settings is not None else ""
-    if not name:
-        live = Membership.objects.live().filter(user=person).order_by("pk")
-        name = live.values_list("project__time_zone", flat=True).first() or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")
 
 
 def change_settings(

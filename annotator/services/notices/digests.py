@@ -26,8 +26,8 @@ from django.utils import timezone
 from django.utils.translation import ngettext, override
 
 from annotator.models import MAILED_BY_DEFAULT, Digest, Notice, NoticeSettings, User
-from annotator.services.accounts.notice_settings import zone_of
 from annotator.services.notices.notices import veil_comments
+from annotator.services.notices.time_zones import zone_of
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7

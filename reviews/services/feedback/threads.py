@@ -96,9 +96,7 @@ def is_veiled(*, actor: User, row: Feedback, blind: set[int]) -> bool:
     return row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind and row.review.person_id != actor.pk
 
 
-def read_threads(
-    *, actor: User, project: Project, rows: Sequence[Feedback], blind: set[int]
-) -> dict[int, Thread]:
+def read_threads(*, actor: User, project: Project, rows: Sequence[Feedback], blind: set[int]) -> dict[int, Thread]:
     """Return {key of the feedback: its thread} in a fixed number of queries.
 
     ``rows``: with ``dispute``, ``person`` and ``review__person``. ``blind``: the dialogues that the actor may review

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotator.core.roles import Role
 from annotator.errors import Invalid
 from annotator.models import Membership, Project, User
 from annotator.services.access.permissions import require_administrator, require_role
 from annotator.services.history.events import append_event
-from annotator.core.roles import Role
 from reviews.models import DailyGoal
 from reviews.models.goals import MAX_GOAL
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from annotator.models import NoticeSettings, User
 from annotator.models.content import GoldRole
-from annotator.services.accounts.notice_settings import zone_of
+from annotator.services.notices.time_zones import zone_of
 from reviews.models import Claim, Review
 
 DAYS = 7

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Notice, Role, User
+from annotator.models import Event, Notice, User
 from reviews.models import DisputeState, Feedback, FeedbackDispute, FeedbackKind, FeedbackReply
 from reviews.services.feedback import reading
 from reviews.services.feedback.threads import (
@@ -18,8 +18,9 @@ from reviews.services.feedback.threads import (
     load_feedback,
     reply_to_feedback,
 )
+from reviews.services.queue.claims import claim_slot
 from tests.api_client import ApiClient
-from tests.factories import Team, begin, claim_and_submit, give_role
+from tests.factories import Team, begin, claim_and_submit, open_slot
 from tests.reviews.adjudication.test_adjudication import TEXT, disputed, ruling
 
 pytestmark = pytest.mark.django_db
@@ -51,14 +52,19 @@ def test_a_dispute_goes_to_the_expert_who_decided_and_its_answer_back(team: Team
     other = team.seniors[1]
     address = f"/p/{team.project.slug}/feedback/{row.public_id}/"
     dispute_feedback(actor=reviewer, feedback=row, reason=WHY)
-    assert unread(expert)[-1] == f"Your decision on {row.dialogue.external_id} is disputed. Read the reason and answer it."
+    assert (
+        unread(expert)[-1] == f"Your decision on {row.dialogue.external_id} is disputed. Read the reason and answer it."
+    )
     assert not any("disputed" in text for text in unread(other))
     client.force_login(expert)
     page = client.get(address).content.decode()
     assert WHY in page
     assert "Accept the dispute" in page
     assert not any("disputed" in text for text in unread(expert))
-    assert f"/feedback/{row.public_id}/answer/" in client.get(f"/p/{team.project.slug}/feedback/?of=decided").content.decode()
+    assert (
+        f"/feedback/{row.public_id}/answer/"
+        in client.get(f"/p/{team.project.slug}/feedback/?of=decided").content.decode()
+    )
     refused = client.post(f"{address}answer/", {"verdict": "accept", "text": " "})
     assert (refused.status_code, "Give a reason for your answer." in refused.content.decode()) == (422, True)
     answered = client.post(f"{address}answer/", {"verdict": "accept", "text": "You are right."}, follow=True)
@@ -140,8 +146,8 @@ def test_while_the_dialogue_is_blind_again_no_name_is_shown_and_the_overruled_le
     assert thread(reviewer, row).state == DisputeState.OPEN
     with pytest.raises(Denied, match="blind stage again"):
         reply_to_feedback(actor=reviewer, feedback=row, text="Please answer.")
-    # The expert may review it again, and blind, but knows why they decided.
-    give_role(team.project, team.senior, Role.ANNOTATOR)
+    # The expert reviews it again, and blind, but knows why they decided.
+    claim_slot(actor=team.senior, slot=open_slot(row.dialogue, team.senior))
     told = reading.read_feedback(actor=team.senior, project=team.project, public_id=row.public_id)
     assert (told.nameless, told.veiled, told.thread.state) == (True, False, DisputeState.ACCEPTED)
     assert {one.author for one in told.thread.posts} <= {None, team.senior}

@@ -18,7 +18,7 @@ from reviews.services.queue.goals import set_goal
 from reviews.services.statistics.my_day import read_my_day
 from tests.factories import Team, begin, claim_and_submit, make_dialogues, make_item
 from tests.pages import one_line
-from tests.reviews.gold.gold_team import always, gold_team, make_gold, take
+from tests.reviews.gold.gold_team import STAGE, answer_with, certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
 #: 01:30 on Wednesday in Kyiv; in UTC it is still Tuesday.
@@ -68,27 +68,35 @@ def test_the_time_of_items_in_progress_counts_today(team: Team) -> None:
     assert read_my_day(person=team.annotator, now=now + timedelta(days=1), goals={}, held=held).today.seconds == 0
 
 
-def test_known_answers_count_for_the_person_and_their_copied_history_for_nobody() -> None:
+def test_known_answers_count_for_the_person_and_their_copied_history_for_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     team = gold_team()
     item = make_gold(team)
-    always(team)
-    person = team.annotators[2]
-    before = {one.pk: read_my_day(person=one, now=timezone.now(), goals={}, held=[]).today.done for one in team.everybody}
+    certain(monkeypatch, team)
+    make_item(team, STAGE)
+    person = team.annotators[3]
+
+    def done() -> dict[int, int]:
+        now = timezone.now()
+        return {one.pk: read_my_day(person=one, now=now, goals={}, held=[]).today.done for one in team.everybody}
+
+    before = done()
     claim = take(person, team)
     assert claim.slot.dialogue_id == item.dialogue_id
-    claim_and_submit(person, item.dialogue, "approve")
-    after = {one.pk: read_my_day(person=one, now=timezone.now(), goals={}, held=[]).today.done for one in team.everybody}
+    answer_with(person, claim, "approve")
+    after = done()
     assert {key: after[key] - before[key] for key in after if after[key] != before[key]} == {person.pk: 1}
 
 
 def test_my_work_shows_the_day_and_one_button(team: Team, client: Client) -> None:
     person = team.annotator
     client.force_login(person)
-    assert "data-key=\"n\"" not in one_line(client.get("/"))
+    assert 'data-key="n"' not in one_line(client.get("/"))
     begin(team.project, make_dialogues(team.project, 2))
     set_goal(actor=person, project=team.project, person=person, reviews=20)
     page = one_line(client.get("/"))
-    assert "> Start <kbd" in page
+    assert ">Start <kbd" in page
     assert "Daily goal: 0 of 20" in page
     answer = client.post(f"/p/{team.project.slug}/next/")
     claim = Claim.objects.get(person=person)
@@ -116,7 +124,12 @@ def test_the_day_takes_as_many_queries_for_many_reviews(team: Team, client: Clie
 def test_a_goal_is_set_by_its_person_or_an_administrator_and_recorded(team: Team, client: Client) -> None:
     person, address = team.annotator, f"/p/{team.project.slug}/goal/"
     client.force_login(person)
-    for typed, words in (("12", "Saved."), ("0", "Enter a whole number"), ("9999999", "from 1 to 500"), ("x", "from 1")):
+    for typed, words in (
+        ("12", "Saved."),
+        ("0", "Enter a whole number"),
+        ("9999999", "from 1 to 500"),
+        ("x", "from 1"),
+    ):
         assert words in client.post(address, {"goal": typed}, follow=True).content.decode()
     assert DailyGoal.objects.get().reviews == 12
     other: dict[str, Any] = {"project": team.project, "person": team.annotators[1]}

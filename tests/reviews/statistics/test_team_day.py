@@ -18,13 +18,16 @@ from reviews.services.assignments.team_day import MemberDay, read_team_day, take
 from reviews.services.queue.claims import claim_next, skip
 from reviews.services.queue.goals import set_goal
 from reviews.services.queue.slot_work import load_slot_work
+from reviews.services.statistics.all_counts import fold_all
 from tests.factories import Team, begin, claim_and_submit, make_dialogues, make_item
 
 pytestmark = pytest.mark.django_db
 
 
 def day_of(team: Team, person: User, reader: User | None = None, **more: Any) -> MemberDay:
-    found = read_team_day(actor=reader or team.administrator, project=team.project, now=timezone.now() + timedelta(**more))
+    found = read_team_day(
+        actor=reader or team.administrator, project=team.project, now=timezone.now() + timedelta(**more)
+    )
     return next(one for one in found if one.person == person)
 
 
@@ -73,7 +76,7 @@ def test_who_works_long_or_undoes_or_skips_much_may_need_help(team: Team, monkey
     claim = held_by(team.annotator, team)
     Claim.objects.filter(pk=claim.pk).update(active_seconds=60)
     claim_and_submit(team.annotator, first)
-    count_everything()
+    fold_all()
     late = held_by(team.annotators[1], team)
     Claim.objects.filter(pk=late.pk).update(active_seconds=180)
     assert not day_of(team, team.annotators[1]).may_need_help
@@ -87,9 +90,7 @@ def test_who_works_long_or_undoes_or_skips_much_may_need_help(team: Team, monkey
         actor=team.annotators[1], dialogue=work.dialogue, base=work.slot.revision, branch=work.branch
     )
     operation = {"op": "set", "anchor": "/tasks/t1/steps/s1/text", "value": "Warm."}
-    draft = drafts.edit_draft(
-        actor=team.annotators[1], draft=draft, operation=operation, seen=draft.version
-    ).draft
+    draft = drafts.edit_draft(actor=team.annotators[1], draft=draft, operation=operation, seen=draft.version).draft
     drafts.undo(actor=team.annotators[1], draft=draft)
     [one] = day_of(team, team.annotators[1]).held
     assert (one.undone, one.often_undone) == (1, True)
