@@ -22,7 +22,7 @@ class PostSerializer(serializers.Serializer[Any]):
     """One text of a thread."""
 
     kind = serializers.CharField(help_text="dispute, reply, accepted or kept.")
-    end = serializers.CharField(help_text="Who wrote it: person, expert or administrator.")
+    end = serializers.CharField(help_text="Who wrote it: person (who got the feedback), decider or administrator.")
     author = serializers.CharField(
         source="author.public_id",
         default=None,

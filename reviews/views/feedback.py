@@ -93,7 +93,7 @@ def feedback_dispute(request: PageRequest, public_id: str) -> HttpResponse:
 
     def act(row: Feedback, text: str) -> str:
         threads.dispute_feedback(actor=request.user, feedback=row, reason=text)
-        return _("Disputed. The expert who decided gets a notice.")
+        return _("Disputed. The person who decided gets a notice.")
 
     return _change(request, public_id, "dispute", act)
 

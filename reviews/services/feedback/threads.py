@@ -1,8 +1,8 @@
 """Threads about feedback: replies of both ends, and disputes.
 
-The two ends are the person who got the feedback and the expert whose decision it reports. Administrators read every
-thread and can answer in the expert's place. Nobody else learns that a thread exists, so its events name the feedback
-only, and its notices name nobody.
+The two ends are the person who got the feedback and the person whose decision it reports. Administrators read every
+thread and can answer a dispute. Other people do not learn that a thread exists, so its events name only the feedback,
+and its notices name no person.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ MAX_REPLIES = 100
 
 @dataclass(frozen=True)
 class Post:
-    """One text of a thread. ``kind``: dispute, reply, accepted or kept; ``end``: person, expert or administrator."""
+    """One text of a thread. ``kind``: dispute, reply, accepted or kept; ``end``: person (who got the feedback), decider or administrator."""
 
     kind: str
     end: str
@@ -91,7 +91,7 @@ def decided_by(*, actor: User, project: Project) -> QuerySet[Feedback]:
 def is_veiled(*, actor: User, row: Feedback, blind: set[int]) -> bool:
     """Return whether the actor may not know why a reviewer was overruled. ``blind``: dialogues they may review blind.
 
-    The expert knows it.
+    The person who decided knows it.
     """
     return row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind and row.review.person_id != actor.pk
 
@@ -243,7 +243,7 @@ def _dispute_of(row: Feedback) -> FeedbackDispute | None:
 def _end(row: Feedback, author: User) -> str:
     if author.pk == row.person_id:
         return "person"
-    return "expert" if author.pk == row.review.person_id else "administrator"
+    return "decider" if author.pk == row.review.person_id else "administrator"
 
 
 def _checked(text: str, empty: str) -> str:

@@ -89,7 +89,7 @@ def test_the_two_ends_and_administrators_alone_read_and_write(team: Team) -> Non
     reply_to_feedback(actor=team.senior, feedback=row, text=" See the observation. ")
     for reader in (reviewer, team.senior, team.administrator):
         assert [(one.end, one.text) for one in thread(reader, row).posts] == [
-            ("person", "Why is that?"), ("expert", "See the observation."),
+            ("person", "Why is that?"), ("decider", "See the observation."),
         ]  # fmt: skip
     for stranger in (team.annotators[1], team.seniors[1], team.outsider):
         with pytest.raises(Hidden):
