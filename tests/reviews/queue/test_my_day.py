@@ -158,7 +158,7 @@ def test_opening_the_page_of_a_notice_reads_it(team: Team, client: Client) -> No
             )
 
     def left() -> list[str]:
-        return sorted(Notice.objects.unread().filter(message__isnull=False).values_list("target", flat=True))
+        return sorted(Notice.objects.unread().values_list("target", flat=True))
 
     Notice.objects.all().delete()
     notices(f"{page}#c-1", page, f"{page}?panel=comments", f"{page}changes/", "/", f"/p/{team.project.slug}/jobs/")
@@ -170,9 +170,8 @@ def test_opening_the_page_of_a_notice_reads_it(team: Team, client: Client) -> No
     client.get(page, headers={"HX-Request": "true"})
     client.get(page, headers={"Sec-Purpose": "prefetch"})
     assert len(left()) == 7
-    shown = client.get(page).content.decode()
+    client.get(page)
     assert left() == sorted(["/", page, f"{page}changes/", f"/p/{team.project.slug}/jobs/"])
-    assert "4" in shown
     # My work lists a notice that leads to it before it counts as read.
     assert ">Look.<" in client.get("/").content.decode()
     assert "/" not in left()
