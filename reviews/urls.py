@@ -21,13 +21,14 @@ from reviews.views import (
 from reviews.views.adjudication import disputes, review_sessions
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
-from reviews.views.statistics import samples
+from reviews.views.statistics import samples, team
 from reviews.views.workspace import decision_tree, graph, leaving, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
 _WORK = "work/<str:slot>/"
 _P = "p/<slug:slug>/"
 _PLAN = _P + "assignments/plans/<str:public_id>/"
+_FEEDBACK = _P + "feedback/<str:public_id>/"
 _DIALOGUE = _P + "dialogues/<str:public_id>/"
 
 urlpatterns = [
@@ -45,6 +46,9 @@ urlpatterns = [
     path(_P + "statistics/agreement/", statistics.agreement, name="statistics-agreement"),
     path(_P + "statistics/fields/", statistics.field_answers, name="statistics-fields"),
     path(_P + "statistics/suggestions/", statistics.suggestions, name="statistics-suggestions"),
+    path(_P + "statistics/team/", team.team_day, name="statistics-team"),
+    path(_P + "statistics/team/reassign/", team.team_reassign, name="statistics-team-reassign"),
+    path(_P + "goal/", team.daily_goal, name="daily-goal"),
     path(_P + "statistics/people/<str:public_id>/", statistics.person, name="statistics-person"),
     path(_P + "assignments/", assignments.assignment_list, name="assignment-list"),
     path(_P + "assignments/plan/", assignments.assignment_plan, name="assignment-plan"),
@@ -55,6 +59,10 @@ urlpatterns = [
     path(_P + "assignments/pauses/<str:public_id>/end/", assignments.assignment_resume, name="assignment-resume"),
     path(_P + "draw/", project.draw, name="draw"),
     path(_P + "feedback/", feedback.feedback_list, name="feedback-list"),
+    path(_FEEDBACK, feedback.feedback, name="feedback"),
+    path(_FEEDBACK + "reply/", feedback.feedback_reply, name="feedback-reply"),
+    path(_FEEDBACK + "dispute/", feedback.feedback_dispute, name="feedback-dispute"),
+    path(_FEEDBACK + "answer/", feedback.feedback_answer, name="feedback-answer"),
     path(_P + "gold/", gold.gold_list, name="gold-list"),
     path(_P + "gold/rate/", gold.gold_rate, name="gold-rate"),
     path(_P + "gold/new/", gold.gold_new, name="gold-new"),

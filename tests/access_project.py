@@ -126,7 +126,7 @@ def make_access_project() -> AccessProject:
     note = {"key": "note", "title": "Note", "type": "text", "scope": "task"}
     set_fields(actor=team.administrator, project=team.project, fields=[note], seen=0)
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
-    _feedback(team, done)
+    feedback = _feedback(team, done)
     claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
     assert claim is not None
     assert claim.slot.dialogue_id == held.pk
@@ -176,6 +176,7 @@ def make_access_project() -> AccessProject:
         "gold": _gold(team).public_id,
         **_training(team, annotator),
         "comment": comment.public_id,
+        "feedback": feedback.public_id,
         "task": "t1",
         "example": _example(team, done).public_id,
         "draw": _draw(team).public_id,

@@ -47,6 +47,10 @@ api-erratum-report-list               401 404 404 403 403 200 200   401 404 404 
 api-example                           401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-example-list                      401 404 404 200 200 200 200   401 404 404 403 403 409 409
 api-example-withdraw                  401 405 405 405 405 405 405   401 404 404 403 403 200 200
+api-feedback-answer                   401 405 405 405 405 405 405   401 404 404 403 404 404 409
+api-feedback-dispute                  401 405 405 405 405 405 405   401 404 404 201 404 404 403
+api-feedback-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-feedback-reply                    401 405 405 405 405 405 405   401 404 404 201 404 404 201
 api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-gold                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-gold-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 409
@@ -215,6 +219,10 @@ example                               in  404 404 200 200 200 200   in  404 404 
 example-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 example-mark                          in  404 404 403 403 409 409   in  404 404 403 403 409 409
 example-withdraw                      in  404 404 405 405 405 405   in  404 404 403 403 302 302
+daily-goal                            in  404 404 405 405 405 405   in  404 404 302 302 302 302
+feedback                              in  404 404 200 404 404 200   in  404 404 405 405 405 405
+feedback-answer                       in  404 404 405 405 405 405   in  404 404 403 404 404 409
+feedback-dispute                      in  404 404 405 405 405 405   in  404 404 302 404 404 403
 feedback-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 gold-item                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
 gold-list                             in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -297,6 +305,9 @@ statistics-agreement                  in  404 404 200 200 200 200   in  404 404 
 statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 statistics-revisions                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
+feedback-reply                        in  404 404 405 405 405 405   in  404 404 302 404 404 302
+statistics-team                       in  404 404 403 403 200 200   in  404 404 405 405 405 405
+statistics-team-reassign              in  404 404 405 405 405 405   in  404 404 403 403 403 302
 statistics-fields                     in  404 404 403 403 200 200   in  404 404 405 405 405 405
 statistics-suggestions                in  404 404 403 403 200 200   in  404 404 405 405 405 405
 theme                                 405 405 405 405 405 405 405   302 302 302 302 302 302 302
@@ -377,6 +388,13 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-baseline-list": {"public_id": "release"},
     "api-training-person": {"public_id": "person"},
     "api-comment-list": {"public_id": "dialogue"},
+    "api-feedback-answer": {"public_id": "feedback"},
+    "api-feedback-dispute": {"public_id": "feedback"},
+    "api-feedback-reply": {"public_id": "feedback"},
+    "feedback": {"public_id": "feedback"},
+    "feedback-answer": {"public_id": "feedback"},
+    "feedback-dispute": {"public_id": "feedback"},
+    "feedback-reply": {"public_id": "feedback"},
     "api-comment-reopen": {"public_id": "dialogue"},
     "api-comment-resolve": {"public_id": "dialogue"},
     "api-dialogue-answers": {"public_id": "dialogue"},
@@ -535,6 +553,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
 BODIES: dict[str, dict[str, Any]] = {
     "api-assignment-plan-list": {"action": "prioritise", "priority": 0, "slots": ["$free_slot"]},
     "api-baseline-list": {"person": "$person"},
+    "api-feedback-answer": {"accept": True, "text": "So it was."},
+    "api-feedback-dispute": {"text": "The price is in the observation."},
+    "api-feedback-reply": {"text": "Thank you."},
     "api-comment-list": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-endpoint-list": {"name": "Remote", "base_url": "https://models.example.org/v1"},
     "api-erratum-add": {"item": "none", "severity": "minor", "reason": "The city is wrong."},
@@ -591,6 +612,11 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-dialogue-tags": {"add": ["hard"]},
     "dialogue-plan": {"action": "tag", "tags": "hard", "dialogue": ["$dialogue"]},
     "dialogue-tags": {"add": "hard"},
+    "daily-goal": {"goal": "20"},
+    "feedback-answer": {"verdict": "accept", "text": "So it was."},
+    "feedback-dispute": {"text": "The price is in the observation."},
+    "feedback-reply": {"text": "Thank you."},
+    "statistics-team-reassign": {"slot": "$slot"},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-field-list": {"version": 1, "definitions": []},
     "field-change": {"key": "note", "title": "Renamed", "type": "text", "scope": "task", "seen": "1"},

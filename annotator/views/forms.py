@@ -252,7 +252,9 @@ class NoticeSettingsForm(forms.Form):
         help_text=_("At most one mail a day, with unread notices of these kinds."),
     )
     time_zone = forms.ChoiceField(
-        required=False, label=_("Time zone"), help_text=_("The mail is sent after 7:00 in this time zone.")
+        required=False,
+        label=_("Time zone"),
+        help_text=_("The mail is sent after 7:00 in this time zone, and My work counts days in it."),
     )
     seen = forms.JSONField(required=False, widget=forms.HiddenInput)
 

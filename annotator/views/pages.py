@@ -11,6 +11,7 @@ from django_htmx.middleware import HtmxDetails
 
 from annotator.models import Project, Role, User
 from annotator.services.access.permissions import load_membership
+from annotator.services.notices.notices import mark_page_read
 
 P = ParamSpec("P")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
@@ -35,9 +36,17 @@ def project_page(
     def wrapper(request: PageRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
         request.user.is_changing = request.method not in SAFE_METHODS and not hasattr(view, "in_archive")
         request.project, request.roles = load_membership(actor=request.user, slug=slug)
+        read_notices(request)
         return view(request, *args, **kwargs)
 
     return wrapper
+
+
+def read_notices(request: PageRequest) -> None:
+    """Mark the notices that lead to this page as read, if the person opens it: a GET of a whole page, no prefetch."""
+    prefetched = "prefetch" in request.headers.get("Sec-Purpose", request.headers.get("Purpose", ""))
+    if request.method == "GET" and not request.htmx and not prefetched:
+        mark_page_read(actor=request.user, path=request.path)
 
 
 def in_archive(view: Callable[P, HttpResponseBase]) -> Callable[P, HttpResponseBase]:

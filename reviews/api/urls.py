@@ -9,6 +9,7 @@ from reviews.api import (
     dialogues,
     draws,
     examples,
+    feedback,
     gold,
     history,
     outdated,
@@ -24,6 +25,7 @@ from reviews.api import (
 _WORK = "work/<str:slot>/"
 _P = "projects/<slug:slug>/"
 _DIALOGUE = _P + "dialogues/<str:public_id>/"
+_FEEDBACK = _P + "feedback/<str:public_id>/"
 _DRAW = _P + "draws/<str:public_id>/"
 _CHANGE = _P + "guideline/outdated/<str:public_id>/"
 _SESSION = _P + "review-sessions/<str:round>/"
@@ -92,6 +94,10 @@ urlpatterns = [
     path(_DIALOGUE + "comments/", comments.Comments.as_view(), name="api-comment-list"),
     path(_DIALOGUE + "comments/<str:comment>/resolve/", comments.CommentResolve.as_view(), name="api-comment-resolve"),
     path(_DIALOGUE + "comments/<str:comment>/reopen/", comments.CommentReopen.as_view(), name="api-comment-reopen"),
+    path(_P + "feedback/", feedback.FeedbackList.as_view(), name="api-feedback-list"),
+    path(_FEEDBACK + "replies/", feedback.FeedbackReplies.as_view(), name="api-feedback-reply"),
+    path(_FEEDBACK + "dispute/", feedback.FeedbackDisputing.as_view(), name="api-feedback-dispute"),
+    path(_FEEDBACK + "answer/", feedback.FeedbackAnswer.as_view(), name="api-feedback-answer"),
     path(_P + "views/", saved_views.SavedViews.as_view(), name="api-saved-view-list"),
     path(_P + "views/<str:public_id>/", saved_views.SavedViewDetail.as_view(), name="api-saved-view"),
     path(_P + "history/", history.History.as_view(), name="api-history-list"),

@@ -10,7 +10,9 @@ from reviews.models.agreement import AgreementCount, AgreementPending
 from reviews.models.comments import Comment, Feedback, FeedbackKind
 from reviews.models.counts import Counter, CounterDelta
 from reviews.models.cycles import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState
+from reviews.models.disputed_feedback import DisputeState, FeedbackDispute, FeedbackReply
 from reviews.models.examples import Example
+from reviews.models.goals import DailyGoal
 from reviews.models.gold import GoldItem, GoldRate, GoldScore
 from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHistoryPending
 from reviews.models.pausing import ON_DIALOGUES, AssignmentPlan, AssignmentRules, Pause, PlanAction, PlanChange

@@ -81,7 +81,11 @@ class Review(Row):
                 condition=Q(verdict__in=["approve", "fix"]) | ~Q(reason=""), name="review_refusal_has_reason"
             ),
         ]
-        indexes = [models.Index(fields=["project", "person", "-id"], name="review_by_person")]
+        indexes = [
+            models.Index(fields=["project", "person", "-id"], name="review_by_person"),
+            # A person's days, in every project.
+            models.Index(fields=["person", "created_at"], name="review_by_person_and_time"),
+        ]
 
 
 class ReviewError(Row):

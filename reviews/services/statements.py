@@ -288,6 +288,22 @@ def count_recent_reviews(*, project: Project, people: Iterable[int], since: date
     return _count_each(select, [[project.pk, key, GoldRole.GOLD.value, since] for key in people], limit)
 
 
+def count_recent_skips(*, project: Project, people: Iterable[int], since: datetime, limit: int) -> dict[int, int]:
+    """Return {person: number of items they skipped since then}, each among their latest ``limit`` claims.
+
+    Without gold items.
+    """
+    latest = (
+        "SELECT c.person_id AS person, c.project_id, c.slot_id, c.state, c.ended_at FROM reviews_claim c "  # noqa: S608
+        f"WHERE c.person_id = %s ORDER BY c.id DESC LIMIT {limit:d}"
+    )
+    select = (
+        f"SELECT person FROM ({latest}) latest WHERE project_id = %s AND state = 'skipped' AND ended_at >= %s "  # noqa: S608
+        "AND NOT (SELECT s.is_gold FROM reviews_slot s WHERE s.id = slot_id)"
+    )
+    return _count_each(select, [[key, project.pk, since] for key in people], limit)
+
+
 def _count_each(select: str, values: list[list[Value]], limit: int) -> dict[int, int]:
     """Return {person: rows of their selection}, each counted up to ``limit``."""
     out: dict[int, int] = {}

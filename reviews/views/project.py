@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -16,13 +17,17 @@ from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from annotator.services.notices.notices import unread_notices
 from annotator.services.projects import may_create_projects
-from annotator.views.pages import PageRequest, project_page
+from annotator.views.pages import PageRequest, project_page, read_notices
 from reviews.core.protocols import EntryMode
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
+from reviews.models.goals import MAX_GOAL
 from reviews.services.queue import progress
+from reviews.services.queue.goals import read_own_goals
 from reviews.services.sampling import draws
 from reviews.services.statistics.access import oversees
+from reviews.services.statistics.my_day import read_my_day
+from reviews.views.statistics.layout import duration
 
 #: Unread notices on My work.
 _MAX_NOTICES = 10
@@ -39,20 +44,32 @@ _TONES = {
 @login_required
 @require_safe
 def home(request: PageRequest) -> HttpResponse:
-    """Show the user's claims, waiting items and notices, in every project."""
+    """Show the user's day, claims, waiting items and notices, in every project."""
     rows = [
         progress.read_my_work(actor=request.user, project=project)
         for project in Project.objects.visible_to(request.user).filter(archived_at=None).order_by("name")
     ]
+    goals = read_own_goals(person=request.user, projects=[row.project for row in rows])
+    held = [claim for row in rows for claim in row.claims]
+    day = read_my_day(person=request.user, now=timezone.now(), goals=goals, held=held)
     waiting = unread_notices(actor=request.user, limit=_MAX_NOTICES)
+    # They are on this page, so those that lead here count as read.
+    read_notices(request)
     # Claimed items come before new ones.
-    resume = next((claim for row in rows for claim in row.claims), None)
-    first = None if resume else next((row for row in rows if row.total), None)
+    resume = next(iter(held), None)
+    first = next((row for row in rows if row.claims), None) or next((row for row in rows if row.total), None)
     context = {
-        "rows": rows,
+        "rows": [(row, goals.get(row.project.pk), day.by_project.get(row.project.pk, 0)) for row in rows],
+        "day": day,
+        "times": [(one, duration(one.seconds)) for one in reversed(day.days)],
+        "median": duration(day.median) if day.median else "",
+        "remaining": sum(row.total for row in rows),
+        "more": any(stage.more for row in rows for stage in row.waiting),
+        "most": MAX_GOAL,
         "notices": waiting,
         "resume": resume,
         "first": first,
+        "start": first.project.slug if first else "",
         "may_create": not rows and may_create_projects(request.user),
     }
     return render(request, "reviews/project/home.html", context)

@@ -394,7 +394,7 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, 
     page.goto("/")
     page.keyboard.press("?")
     listed = page.locator("#shortcuts")
-    expect(listed.get_by_text("Resume")).to_be_visible()
+    expect(listed.get_by_text("Continue")).to_be_visible()
     expect(listed.get_by_text("Notices", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
     page.keyboard.press("n")

@@ -169,6 +169,12 @@ LABELS: dict[str, dict[str, Label]] = {
         "failed": Label(_("Failed"), "bad", "error"),
         "exempt": Label(_("Exempt"), "neutral", "check"),
     },
+    # The answer to a dispute of feedback.
+    "dispute": {
+        "open": Label(_("Disputed"), "warn", "chat"),
+        "accepted": Label(_("Dispute accepted"), "good", "check"),
+        "kept": Label(_("Decision kept"), "neutral", "scale"),
+    },
     "role": {
         "annotator": Label(_("Annotator"), "neutral", "pencil"),
         "senior_reviewer": Label(_("Senior reviewer"), "special", "scale"),

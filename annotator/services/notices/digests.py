@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
 from time import monotonic
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
@@ -26,8 +25,9 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import ngettext, override
 
-from annotator.models import MAILED_BY_DEFAULT, Digest, Membership, Notice, NoticeSettings, User
+from annotator.models import MAILED_BY_DEFAULT, Digest, Notice, NoticeSettings, User
 from annotator.services.notices.notices import veil_comments
+from annotator.services.notices.time_zones import zone_of
 
 #: The local hour from which the day's mail is sent.
 HOUR = 7
@@ -99,7 +99,7 @@ def compose_due(*, now: datetime) -> int:
     for person in people:
         row = chosen.get(person.pk)
         daily = row.daily if row is not None else [kind.value for kind in MAILED_BY_DEFAULT]
-        local = now.astimezone(_zone(person, row))
+        local = now.astimezone(zone_of(person, row))
         if daily and local.hour >= HOUR:
             count += _compose(person, local.date(), daily)
     return count
@@ -171,14 +171,3 @@ def _mail(digest: Digest, notices: list[Notice]) -> EmailMultiAlternatives:
     )
     mail.attach_alternative(render_to_string("mail/digest.html", context), "text/html")
     return mail
-
-
-def _zone(person: User, row: NoticeSettings | None) -> ZoneInfo:
-    name = row.time_zone if row is not None else ""
-    if not name:
-        live = Membership.objects.live().filter(user=person).order_by("pk")
-        name = live.values_list("project__time_zone", flat=True).first() or "UTC"
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return ZoneInfo("UTC")

@@ -6,6 +6,7 @@ nothing about a blind stage before it has settled.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -177,6 +178,18 @@ def mark_read(*, actor: User, public_id: str) -> Notice:
         notice.read_at = timezone.now()
         notice.save(update_fields=["read_at"])
     return notice
+
+
+def mark_page_read(*, actor: User, path: str) -> None:
+    """Mark the actor's notices that lead to this page as read, because they have opened it.
+
+    Not feedback: its list has pages, so it marks what it shows. Writes only if there is something to mark.
+    """
+    # Served by the index of a person's unread notices. The path is also the beginning of other pages' paths.
+    unread = Notice.objects.filter(person=actor, target__startswith=path).exclude(kind=NoticeKind.FEEDBACK).unread()
+    found = [pk for pk, target in unread.values_list("pk", "target") if urlsplit(target).path == path]
+    if found:
+        Notice.objects.filter(pk__in=found, read_at=None).update(read_at=timezone.now())
 
 
 def mark_all_read(*, actor: User, through: str | None = None) -> int:

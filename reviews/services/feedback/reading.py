@@ -1,7 +1,7 @@
 """Feedback for reading: errors with places and guideline sections, and counts of error types."""
 
 from collections import Counter as Tally
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,13 +12,14 @@ from django.utils.translation import gettext as _
 from annotator.core.comparison import describe
 from annotator.core.guideline_sections import GuidelineReference, find_reference
 from annotator.errors import Denied, Hidden
-from annotator.models import Guideline, Notice, NoticeKind, Project, User
+from annotator.models import Guideline, Notice, Project, User
 from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import OVERSEERS, roles_in
 from annotator.services.database.keyset import KeyPage, read_page
 from annotator.services.dialogues.revisions import latest_guideline
 from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
+from reviews.services.feedback.threads import Thread, decided_by, is_veiled, load_feedback, read_threads
 from reviews.services.protocols.versions import current_protocol
 
 PAGE = 25
@@ -45,6 +46,9 @@ class FeedbackRow:
     unread: bool
     #: Whether reasons are hidden, because the person may review the dialogue again, and blind.
     veiled: bool = False
+    thread: Thread = field(default_factory=Thread)
+    #: Whether the reader must not know the person, because they may review the dialogue, and blind.
+    nameless: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,39 +86,66 @@ def list_feedback(
     project: Project,
     person: User | None = None,
     everybody: bool = False,
+    decided: bool = False,
     before: str | None = None,
     after: str | None = None,
 ) -> KeyPage[FeedbackRow]:
-    """Return feedback to the actor, to one ``person`` or to ``everybody``. Raises Denied for annotators."""
+    """Return feedback to the actor, to one ``person`` or to ``everybody``. Raises Denied for annotators.
+
+    ``decided``: instead, feedback about the actor's own decisions that has a thread.
+    """
     if everybody or (person is not None and person.pk != actor.pk):
         require_overseer(actor=actor, project=project)
-    rows = _of(project, None if everybody else person or actor)
-    rows = rows.select_related("dialogue__head", "person", "review__person").defer("dialogue__search_text")
-    rows = rows.prefetch_related("review__errors", "rulings")
+    rows = decided_by(actor=actor, project=project) if decided else _of(project, None if everybody else person or actor)
+    rows = rows.select_related("dialogue__head", "person", "review__person", "dispute__answered_by")
+    rows = rows.defer("dialogue__search_text").prefetch_related("review__errors", "rulings")
     page = read_page(rows, before=before, after=after, size=PAGE, newest_first=True)
-    unread = set(
-        Notice.objects.filter(subject__in=[row.public_id for row in page.rows], kind=NoticeKind.FEEDBACK, read_at=None)
-        .order_by()
-        .values_list("subject", flat=True)
-    )
-    kinds, guideline = _kinds(project), latest_guideline(project)
-    again = [row.dialogue_id for row in page.rows if row.kind == FeedbackKind.OVERRULED]
-    blind = blind_to(actor=actor, dialogues=again)
-    shown = [
-        FeedbackRow(row, [], row.public_id in unread, veiled=True)
-        if row.kind == FeedbackKind.OVERRULED and row.dialogue_id in blind
-        else _row(row, kinds, guideline, row.public_id in unread)
-        for row in page.rows
-    ]
+    shown = feedback_rows(actor=actor, project=project, rows=page.rows, decided=decided)
     return KeyPage(shown, page.before, page.after)
 
 
-def mark_feedback_read(*, actor: User, page: KeyPage[FeedbackRow]) -> None:
-    """Mark the actor's own feedback on the page as read, with its notices."""
-    shown = [row.feedback.public_id for row in page.rows if row.unread and row.feedback.person_id == actor.pk]
+def read_feedback(*, actor: User, project: Project, public_id: str) -> FeedbackRow:
+    """Return one feedback with its thread, for its two ends and administrators. Raises Hidden."""
+    row = load_feedback(actor=actor, project=project, public_id=public_id)
+    [shown] = feedback_rows(actor=actor, project=project, rows=[row], decided=row.person_id != actor.pk)
+    return shown
+
+
+def mark_feedback_read(*, actor: User, rows: Iterable[FeedbackRow]) -> None:
+    """Mark the actor's notices about these feedbacks and their threads as read."""
+    shown = [row.feedback.public_id for row in rows if row.unread]
     if shown:
-        own = Notice.objects.visible_to(actor).unread().filter(kind=NoticeKind.FEEDBACK, subject__in=shown)
+        own = Notice.objects.visible_to(actor).unread().filter(subject__in=shown)
         own.update(read_at=timezone.now())
+
+
+def feedback_rows(
+    *, actor: User, project: Project, rows: Sequence[Feedback], decided: bool = False
+) -> list[FeedbackRow]:
+    """Return feedback as the actor reads it, with its threads.
+
+    ``decided``: whether the actor's own notices make a row unread, and not those of the person who got it.
+    """
+    notices = Notice.objects.filter(subject__in=[row.public_id for row in rows], read_at=None).order_by()
+    unread = set(notices.values_list("subject", "person"))
+    kinds, guideline = _kinds(project), latest_guideline(project)
+    blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in rows])
+    threads = read_threads(actor=actor, project=project, rows=rows, blind=blind)
+    out = []
+    for row in rows:
+        new = (row.public_id, actor.pk if decided else row.person_id) in unread
+        veiled = is_veiled(actor=actor, row=row, blind=blind)
+        out.append(
+            FeedbackRow(
+                row,
+                [] if veiled else _named_errors(row, kinds, guideline),
+                new,
+                veiled=veiled,
+                thread=threads[row.pk],
+                nameless=row.dialogue_id in blind and row.person_id != actor.pk,
+            )
+        )
+    return out
 
 
 def count_kinds(*, project: Project, person: User | None = None) -> list[KindCount]:
@@ -185,24 +216,20 @@ def _label(kinds: dict[str, ErrorType], key: str) -> str:
     return kinds[key].label if key in kinds else key.replace("_", " ").capitalize()
 
 
-def _row(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None, unread: bool) -> FeedbackRow:
+def _named_errors(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None) -> list[NamedError]:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
     named_errors = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
     named = [(one.kind, one.anchor, one.note) for one in named_errors]
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in row.rulings.all()]
-    return FeedbackRow(
-        row,
-        [
-            NamedError(
-                kind,
-                _label(kinds, kind),
-                describe(document, anchor) if anchor else "",
-                anchor,
-                note,
-                reference_of(kinds.get(kind), guideline),
-            )
-            for kind, anchor, note in named
-        ],
-        unread,
-    )
+    return [
+        NamedError(
+            kind,
+            _label(kinds, kind),
+            describe(document, anchor) if anchor else "",
+            anchor,
+            note,
+            reference_of(kinds.get(kind), guideline),
+        )
+        for kind, anchor, note in named
+    ]

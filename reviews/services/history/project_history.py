@@ -53,6 +53,8 @@ ITEMS = {
     "slot": gettext_noop("Assignments"),
     "draw": gettext_noop("Draws"),
     "audit": gettext_noop("Audits"),
+    "feedback": gettext_noop("Feedback"),
+    "daily_goal": gettext_noop("Daily goals"),
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})

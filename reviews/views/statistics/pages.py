@@ -325,6 +325,7 @@ def _tabs(request: PageRequest) -> list[tuple[str, str, bool]]:
     has_rates = suggested == here or (oversees(request.roles) and has_suggestions(project))
     pages = [
         (reverse("statistics", args=[project.slug]), _("Progress")),
+        *([(reverse("statistics-team", args=[project.slug]), _("Team today"))] if oversees(request.roles) else []),
         (reverse("statistics-accuracy", args=[project.slug]), _("Accuracy")),
         *([(drawn_from, _("Samples"))] if drawn_from == here or has_draws(project) else []),
         *([(revised, _("Revisions"))] if revised == here or repeating_stages(project) else []),

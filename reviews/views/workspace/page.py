@@ -23,7 +23,7 @@ from annotator.presentation.dialogue import pretty
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
-from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.pages import PageRequest, project_page, read_notices, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
 from reviews.services.queue.slot_work import load_slot_work
@@ -65,6 +65,7 @@ def work_next(request: PageRequest) -> HttpResponse:
 def workspace(request: PageRequest, slot: str) -> HttpResponse:
     """Show the workspace, or (to htmx) the inspector for another place. A dispute redirects to its own page."""
     bench = open_bench(request, slot)
+    read_notices(request)
     if bench.disputed and not request.GET:
         return redirect("workspace-settle", slot=slot)
     context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))

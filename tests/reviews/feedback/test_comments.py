@@ -188,13 +188,14 @@ def test_who_reviews_blind_is_told_no_name_in_the_words_of_a_comment_or_a_notice
     for text in (re.sub("<datalist.*?</datalist>", "", shown, flags=re.DOTALL), home, notices):
         assert str(team.senior) not in text
         assert author.username not in text
-    assert f"A colleague commented on {item.external_id}." in home
+    # Opening the dialogue has read the notice, so My work shows it no longer.
+    assert f"A colleague commented on {item.external_id}." in notices
     # One's own words stay as they are, and colleagues are told all when the stage has settled.
     claim_slot(actor=other, slot=open_slot(item))
     assert own.text in page(team, other, item, client)
     for person in (reader, other):
         claim_and_submit(person, item, "approve")
-    assert f"{team.senior} mentioned you" in client_page(reader, "/")
+    assert f"{team.senior} mentioned you" in client_page(reader, "/notices/")
 
 
 def client_page(person: User, address: str) -> str:

@@ -149,7 +149,8 @@ def test_the_key_of_my_work_stands_at_one_button(team: Team, client: Client) -> 
         begin(one.project, make_dialogues(one.project, 1))
     client.force_login(team.annotator)
     page = one_line(client.get("/"))
-    assert page.count("Claim next item<span") == 2
+    assert page.count("Claim next item<span") == 1
+    assert page.count(">Start <kbd") == 1
     assert page.count('data-key="n"') == page.count(">n</kbd>") == 1
 
 
