@@ -13,12 +13,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
 from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import titled
 from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.models.saved_views import MAX_COLUMNS
+from annotator.presentation.changes import change_lines
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
@@ -315,7 +316,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
             "dialogue": dialogue,
             "revisions": [(one.public_id, _revision_title(one)) for one in revisions],
             "sides": [("a", _("From"), before.public_id), ("b", _("To"), after.public_id)],
-            "changes": describe_changes_titled(before.document(), after.document(), fields_of(request.project)),
+            "changes": change_lines(before.document(), after.document(), fields_of(request.project)),
         },
     )
 
