@@ -100,6 +100,7 @@ urlpatterns = [
     path(_WORK + "release/", workspace.leave, {"action": "release"}, name="workspace-release"),
     path(_WORK + "skip/", workspace.leave, {"action": "skip"}, name="workspace-skip"),
     path(_WORK + "waive/", workspace.waive, name="workspace-waive"),
+    path(_WORK + "unwaive/", workspace.unwaive, name="workspace-unwaive"),
     path(
         _WORK + "suggestions/<str:public_id>/accept/",
         workspace.suggestion,

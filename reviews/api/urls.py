@@ -35,6 +35,7 @@ urlpatterns = [
     path(_WORK + "heartbeat/", reviews.Heartbeat.as_view(), name="api-work-heartbeat"),
     path(_WORK + "release/", reviews.Release.as_view(), name="api-work-release"),
     path(_WORK + "waive/", reviews.Waive.as_view(), name="api-work-waive"),
+    path(_WORK + "unwaive/", reviews.Unwaive.as_view(), name="api-work-unwaive"),
     path(_WORK + "skip/", reviews.Skip.as_view(), name="api-work-skip"),
     path(_P + "status/", reviews.ProjectStatus.as_view(), name="api-project-status"),
     path(_P + "statistics/progress/", statistics.ProgressStatistics.as_view(), name="api-statistics-progress"),

@@ -26,6 +26,7 @@ from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
+from annotator.services.dialogues.addressed import findings_for
 from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
@@ -113,7 +114,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         ("language", _("Language"), list(LANGUAGES.items()), filters.language),
         ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
         *([("field", _("Custom field"), answers, filters.field)] if answers else []),
-        ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
+        ("check", _("Check"), _check_options(request), filters.check),
     ]
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
@@ -181,7 +182,7 @@ def render_dialogue(
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
-    findings = dialogue.findings.filter(revision=revision) if is_head else []
+    findings = findings_for(request.roles, dialogue.findings.filter(revision=revision)) if is_head else []
     waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
     document = revision.document()
     fields, execution = fields_of(request.project), execution_of_revision(revision, document)
@@ -324,6 +325,12 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
 def _revision_title(revision: Revision) -> str:
     name = capfirst(revision_name(revision))
     return f"{name}, {revision.author}" if revision.author else name
+
+
+def _check_options(request: PageRequest) -> list[tuple[str, str]]:
+    """Return the checks to filter by. Those with notes for administrators are offered to them only."""
+    every = Role.ADMINISTRATOR in request.roles
+    return [(check.id, f"{check.id}: {check.title}") for check in all_checks() if every or check.audience == "everyone"]
 
 
 def _link(request: PageRequest, **cursor: str | None) -> str | None:

@@ -150,6 +150,8 @@ _SENTENCES = {
     "assignment_rules.changed": gettext_noop("Assignment settings changed"),
     "draw.selected": gettext_noop("%(stage)s: drawn for the random sample"),
     "draw.not_drawn": gettext_noop("%(stage)s: not drawn for the random sample"),
+    "warning.unwaived": gettext_noop("Waiver of a warning taken back"),
+    "comment.edited": gettext_noop("Comment edited"),
     "example.marked": gettext_noop("Marked as an example"),
     "example.withdrawn": gettext_noop("No longer an example"),
     "audit.error": gettext_noop("The audit of the random sample found an error"),

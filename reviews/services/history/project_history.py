@@ -53,6 +53,8 @@ ITEMS = {
     "slot": gettext_noop("Assignments"),
     "draw": gettext_noop("Draws"),
     "audit": gettext_noop("Audits"),
+    "warning": gettext_noop("Waivers taken back"),
+    "comment": gettext_noop("Edited comments"),
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})
