@@ -85,8 +85,8 @@ def waive_alike(*, actor: User, work: Work, keys: Sequence[Key], shown: str, rea
 def unwaive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str) -> int:
     """Take back the waivers of a warning, which counts again from now on; return how many there were.
 
-    The rows stay, and an event says what was taken back. Doing it twice changes nothing. In a blind stage a person takes
-    back only what they waived in it: raises Denied for a waiver that colleagues see.
+    The rows stay, and an event says what was taken back. Doing it twice changes nothing. In a blind stage a person
+    takes back only what they waived in it: raises Denied for a waiver that colleagues see.
     """
     slot = work.slot
     key = {"check_id": check[:60], "anchor": anchor[:600], "value_hash": value_hash[:16]}
