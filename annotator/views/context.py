@@ -60,7 +60,7 @@ def _entries(request: HttpRequest, project: Project, member: MemberState) -> lis
             "key": key,
             "url": url,
             "current": name == current,
-            "in_menu": bar is None or bool(bar) and not roles.intersection(bar),
+            "in_menu": bar is None or (bool(bar) and not roles.intersection(bar)),
         }
         for (name, label, key, needed, bar), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
         if not needed or roles.intersection(needed)

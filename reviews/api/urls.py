@@ -86,6 +86,7 @@ urlpatterns = [
     path(_SESSION + "claims/", review_sessions.ReviewSessionClaim.as_view(), name="api-review-session-claim"),
     path(_SESSION + "decisions/", review_sessions.ReviewSessionDecisions.as_view(), name="api-session-decision-list"),
     path(_DIALOGUE + "comments/", comments.Comments.as_view(), name="api-comment-list"),
+    path(_DIALOGUE + "comments/<str:comment>/edit/", comments.CommentEdit.as_view(), name="api-comment-edit"),
     path(_DIALOGUE + "comments/<str:comment>/resolve/", comments.CommentResolve.as_view(), name="api-comment-resolve"),
     path(_DIALOGUE + "comments/<str:comment>/reopen/", comments.CommentReopen.as_view(), name="api-comment-reopen"),
     path(_P + "views/", saved_views.SavedViews.as_view(), name="api-saved-view-list"),

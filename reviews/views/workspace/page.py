@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.comparison import describe, lookup
+from annotator.core.editing.scope import line_ends
 from annotator.errors import Conflict, DomainError
 from annotator.models import Draft
 from annotator.presentation.dialogue import pretty
@@ -224,6 +225,22 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
     }
     try:
         comments.add_comment_once(actor=request.user, work=bench.work, **comment)
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
+
+
+@login_required
+@require_POST
+def comment_change(request: PageRequest, slot: str, public_id: str) -> HttpResponse:
+    """Resolve a comment; with ``reopen``, open it again; with ``text``, change one's own."""
+    bench = open_bench(request, slot)
+    which: dict[str, Any] = {"actor": request.user, "public_id": public_id, "dialogue": bench.dialogue}
+    try:
+        if "text" in request.POST:
+            comments.edit_comment(**which, text=line_ends(request.POST["text"]))
+        else:
+            comments.resolve_comment(**which, reopen="reopen" in request.POST)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
