@@ -453,6 +453,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
     "validator": {"public_id": "dialogue", "constraint": "task"},
+    "workspace-comment-change": {"public_id": "comment"},
     "workspace-suggestion-accept": {"public_id": "suggestion"},
     "workspace-suggestion-refuse": {"public_id": "suggestion"},
     "workspace-validator": {"constraint": "task"},

@@ -66,8 +66,8 @@ class Comments(APIView):
     scope = Scope.ANNOTATE
     pagination_class = KeysetPagination
     since_meaning = (
-        "Comments: those that were written, edited or resolved since; all of them if the dialogue has changed, because they "
-        "may have become visible by that. A comment that is opened again is not reported."
+        "Comments: those that were written, edited or resolved since; all of them if the dialogue has changed, because "
+        "they may have become visible by that. A comment that is opened again is not reported."
     )
 
     @extend_schema(responses={200: CommentSerializer(many=True), 404: NOT_FOUND}, operation_id="comments_list")

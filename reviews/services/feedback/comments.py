@@ -192,10 +192,10 @@ def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = 
 
 
 def edit_comment(*, actor: User, public_id: str, dialogue: Dialogue, text: str) -> Comment:
-    """Change the text of one's own comment, at most ``EDITABLE_FOR`` after it was written; the same text changes nothing.
+    """Change the text of one's own comment, at most ``EDITABLE_FOR`` after it was written.
 
-    People whom only the new text mentions get their notice now. Raises Hidden, Denied for the comment of somebody else
-    and for a blind reviewer, Conflict if it is too late, and Invalid.
+    The same text changes nothing. People whom only the new text mentions get their notice now. Raises Hidden, Denied
+    for the comment of somebody else and for a blind reviewer, Conflict if it is too late, and Invalid.
     """
     text = _checked(text)
     mentioned = _mentioned(dialogue.project, text)
