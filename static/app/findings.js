@@ -7,7 +7,8 @@
 import {gettext, interpolate} from "./translation.js";
 
 let last = ""; // the row of the finding that was opened last
-let wanted = ""; // the row that gets the focus when its editor is there
+/** @type {{row: string, number: number, total: number} | null} */
+let wanted = null; // the finding whose row gets the focus when its editor is there
 
 const links = () => [...document.querySelectorAll("#finding-steps [data-finding]")];
 
@@ -29,10 +30,8 @@ function move(step) {
   const from = current(all);
   const to = from < 0 ? (step > 0 ? 0 : all.length - 1) : (from + step + all.length) % all.length;
   const link = all[to];
-  last = wanted = link.dataset.row;
-  const text = gettext("Finding %(number)s of %(total)s: %(message)s");
-  const values = {number: to + 1, total: all.length, message: link.textContent.trim()};
-  document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text: interpolate(text, values)}}));
+  last = link.dataset.row;
+  wanted = {row: last, number: to + 1, total: all.length};
   link.click();
 }
 
@@ -43,9 +42,13 @@ document.addEventListener("click", ({target}) => {
 
 // The row, not a text field, gets the focus: the next key may be another move, or w.
 document.addEventListener("htmx:after:swap", () => {
-  const row = wanted && document.querySelector(`#inspector #${CSS.escape(wanted)}`);
+  const row = wanted && document.querySelector(`#inspector #${CSS.escape(wanted.row)}`);
   if (!row) return;
-  wanted = "";
+  const {number, total} = wanted;
+  wanted = null;
+  const message = row.querySelector(".finding")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  const text = interpolate(gettext("Finding %(number)s of %(total)s: %(message)s"), {number, total, message});
+  document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text}}));
   row.focus({preventScroll: true});
   row.scrollIntoView({block: "nearest"});
 });

@@ -5,13 +5,23 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.core.findings import keys_digest
-from annotator.errors import Conflict, Denied
+from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Waiver
 from annotator.models import Finding as StoredFinding
 from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import Work, load_slot_work
-from reviews.services.submission.waivers import earlier_reasons, live_waivers, unwaive, waive, waive_alike
-from tests.factories import Team, adopt_c3, changed, claim_and_submit, current, make_item, make_team, open_slot
+from reviews.services.submission.waivers import earlier_reasons, live_waivers, unwaive, waive, waive_alike, waive_all
+from tests.factories import (
+    Team,
+    adopt_c3,
+    changed,
+    claim_and_submit,
+    current,
+    make_document,
+    make_item,
+    make_team,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -87,7 +97,7 @@ def test_own_reasons_are_offered_again_the_most_frequent_first(team: Team) -> No
 
 
 def test_the_panel_waives_and_takes_back_in_place(team: Team, client: Client) -> None:
-    item = make_item(team, "self_check", changed(current(make_item(team, "self_check")), "Sunny. TODO: the degrees."))
+    item = make_item(team, "self_check_single", changed(make_document(), "Sunny. TODO: the degrees."))
     work = working(team, item)
     client.force_login(team.annotator)
     page = reverse("workspace", args=[work.slot.public_id]) + "?panel=findings"
@@ -131,9 +141,6 @@ def test_nobody_submits_with_a_waiver_that_was_taken_back(team: Team) -> None:
     item = make_item(team, "self_check")
     work, actor = working(team, item), team.annotator
     fixed = changed(current(item), "It is sunny. TODO: the degrees.")
-    from annotator.errors import Invalid
-    from reviews.services.submission.waivers import waive_all
-
     waive_all(actor=actor, slot=work.slot, document=fixed, reason="Wanted.")
     row = Waiver.objects.get()
     unwaive(actor=actor, work=work, check=row.check_id, anchor=row.anchor, value_hash=row.value_hash)
