@@ -66,15 +66,21 @@ class _Said:
     sentence: str
     texts: tuple[str, str] | None = None
     raw: bool = False
+    #: If it differs from that of the change.
+    kind: ChangeKind | None = None
 
 
 def change_lines(before: Document, after: Document, fields: Sequence[CustomField] = ()) -> list[ChangeLine]:
-    """Return every change from ``before`` to ``after`` in the order of the document, one line or more for each.
+    """Return every change from ``before`` to ``after``, task by task and step by step, one line or more for each.
 
     ``fields``: the project's custom fields, whose titles and options labels have.
     """
     wording = _Wording(before, after, fields)
-    return [line for change in diff(before, after) for line in wording.lines(change)]
+    lines = [line for change in diff(before, after) for line in wording.lines(change)]
+    # What is about a task as a whole comes before its steps.
+    tasks = {task: number for number, task in enumerate(dict.fromkeys(line.task for line in lines))}
+    steps = {step: number for number, step in enumerate(dict.fromkeys(["", *(line.step for line in lines)]))}
+    return sorted(lines, key=lambda line: (tasks[line.task], steps[line.step]))
 
 
 def value_as_text(anchor: str, value: Any, fields: Sequence[CustomField] = ()) -> str:
@@ -112,7 +118,7 @@ class _Wording:
         for said in self._said(change, parts):
             old, new = said.texts or (None, None)
             yield ChangeLine(
-                change.anchor, change.kind, said.sentence, task, task_title, step, step_title, go, old, new,
+                change.anchor, said.kind or change.kind, said.sentence, task, task_title, step, step_title, go, old, new,
                 _raw(change) if said.raw else None,
             )  # fmt: skip
 
@@ -201,7 +207,8 @@ def _edges(change: Change, step: str) -> list[_Said]:
         else:
             sentence = _("Changed dependency of step %(step)s on step %(needs)s")
         both = (_kinds(edge.before), _kinds(edge.after)) if edge.before and edge.after else None
-        said.append(_Said(sentence % values, both))
+        kind = None if both else ChangeKind.REMOVED if edge.before else ChangeKind.ADDED
+        said.append(_Said(sentence % values, both, kind=kind))
     return said
 
 
