@@ -118,9 +118,18 @@ class _Wording:
         for said in self._said(change, parts):
             old, new = said.texts or (None, None)
             yield ChangeLine(
-                change.anchor, said.kind or change.kind, said.sentence, task, task_title, step, step_title, go, old, new,
-                _raw(change) if said.raw else None,
-            )  # fmt: skip
+                anchor=change.anchor,
+                kind=said.kind or change.kind,
+                sentence=said.sentence,
+                task=task,
+                task_title=task_title,
+                step=step,
+                step_title=step_title,
+                go=go,
+                before=old,
+                after=new,
+                raw=_raw(change) if said.raw else None,
+            )
 
     def _said(self, change: Change, parts: tuple[str, ...]) -> list[_Said]:
         if not change.anchor:
