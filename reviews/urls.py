@@ -89,6 +89,7 @@ urlpatterns = [
     path(_DIALOGUE + "tags/", bulk.dialogue_tags, name="dialogue-tags"),
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),
+    path(_DIALOGUE + "comments/<str:comment>/edit/", comments.comment_edit, name="comment-edit"),
     path(_DIALOGUE + "variant/", dialogues.match_variant, name="variant-match"),
     path(_DIALOGUE + "changes/", dialogues.revision_diff, name="revision-diff"),
     path(_DIALOGUE + "tasks/<str:task>/paths/", decision_tree.decision_tree, name="decision-tree"),
@@ -117,6 +118,7 @@ urlpatterns = [
     path(_WORK + "skip/", workspace.leave, {"action": "skip"}, name="workspace-skip"),
     path(_WORK + "take-back/", leaving.take_back, name="workspace-take-back"),
     path(_WORK + "waive/", workspace.waive, name="workspace-waive"),
+    path(_WORK + "unwaive/", workspace.unwaive, name="workspace-unwaive"),
     path(
         _WORK + "suggestions/<str:public_id>/accept/",
         workspace.suggestion,
@@ -130,6 +132,7 @@ urlpatterns = [
         name="workspace-suggestion-refuse",
     ),
     path(_WORK + "comment/", workspace.comment, name="workspace-comment"),
+    path(_WORK + "comment/<str:public_id>/", workspace.comment_change, name="workspace-comment-change"),
     path(_WORK + "form/", submission.review_form, name="workspace-form"),
     path(_WORK + "submit/", submission.submit, name="workspace-submit"),
     path(_WORK + "settle/", disputes.settle, name="workspace-settle"),

@@ -16,6 +16,7 @@ api-assignment-plan-undo              401 405 405 405 405 405 405   401 404 404 
 api-assignment-rules                  401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-baseline-list                     401 404 404 403 403 403 200   401 404 404 403 403 403 202
 api-claim                             401 405 405 405 405 405 405   401 404 404 201 201 204 204
+api-comment-edit                      401 405 405 405 405 405 405   401 404 404 403 403 200 403
 api-comment-list                      401 404 404 200 200 200 200   401 404 404 201 201 201 201
 api-comment-reopen                    401 405 405 405 405 405 405   401 404 404 200 200 200 200
 api-comment-resolve                   401 405 405 405 405 405 405   401 404 404 200 200 200 200
@@ -173,7 +174,9 @@ api-work-release                      401 405 405 405 405 405 405   401 404 404 
 api-work-skip                         401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-take-back                    401 405 405 405 405 405 405   401 404 404 200 404 404 404
 api-work-submit                       401 405 405 405 405 405 405   401 404 404 201 404 404 404
+api-work-unwaive                      401 405 405 405 405 405 405   401 404 404 204 404 404 404
 api-work-waive                        401 405 405 405 405 405 405   401 404 404 409 404 404 404
+comment-edit                          in  404 404 405 405 405 405   in  404 404 403 403 302 403
 comment-resolve                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
 assignment-list                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
 assignment-pause                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -320,6 +323,7 @@ webhook-list                          in  404 404 403 403 403 200   in  404 404 
 work-next                             in  404 404 405 405 405 405   in  404 404 302 302 302 302
 workspace                             in  404 404 200 404 404 404   in  405 405 405 405 405 405
 workspace-comment                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-comment-change              in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-decision-tree               in  404 404 200 404 404 404   in  404 404 422 404 404 404
 workspace-edit                        in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-form                        in  405 405 405 405 405 405   in  404 404 204 404 404 404
@@ -341,6 +345,7 @@ workspace-undo                        in  405 405 405 405 405 405   in  404 404 
 workspace-validator                   in  404 404 404 404 404 404   in  404 404 404 404 404 404
 workspace-suggestion-accept           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-suggestion-refuse           in  405 405 405 405 405 405   in  404 404 302 404 404 404
+workspace-unwaive                     in  405 405 405 405 405 405   in  404 404 302 404 404 404
 workspace-waive                       in  405 405 405 405 405 405   in  404 404 409 404 404 404
 account_change_password               in  302 302 302 302 302 302   in  302 302 302 302 302 302
 account_inactive                      200 200 200 200 200 200 200   405 405 405 405 405 405 405
@@ -387,6 +392,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-assignment-plan-undo": {"public_id": "plan"},
     "api-baseline-list": {"public_id": "release"},
     "api-training-person": {"public_id": "person"},
+    "api-comment-edit": {"public_id": "dialogue"},
     "api-comment-list": {"public_id": "dialogue"},
     "api-feedback-answer": {"public_id": "feedback"},
     "api-feedback-dispute": {"public_id": "feedback"},
@@ -481,10 +487,12 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "assignment-plan-undo": {"public_id": "plan"},
     "dialogue-tags": {"public_id": "dialogue"},
     "assignment-resume": {"public_id": "pause"},
+    "comment-edit": {"public_id": "dialogue"},
     "comment-resolve": {"public_id": "dialogue"},
     "api-statistics-person": {"public_id": "person"},
     "decision-tree": {"public_id": "dialogue"},
     "validator": {"public_id": "dialogue", "constraint": "task"},
+    "workspace-comment-change": {"public_id": "comment"},
     "workspace-suggestion-accept": {"public_id": "suggestion"},
     "workspace-suggestion-refuse": {"public_id": "suggestion"},
     "workspace-validator": {"constraint": "task"},
@@ -564,6 +572,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-erratum-decline": {"reason": "The city is right."},
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
+    "api-comment-edit": {"text": "Is this one request?"},
+    "comment-edit": {"text": "Is this one request?"},
     "api-example-list": {"dialogue": "$dialogue", "comment": "Every value has its source."},
     "api-gold-list": {"dialogue": "$dialogue", "stage": "cross_check"},
     "api-gold-rates": {"stage": "cross_check", "rate": 0.05},
@@ -606,6 +616,7 @@ BODIES: dict[str, dict[str, Any]] = {
         "value_hash": "0",
         "reason": "Fine.",
     },
+    "api-work-unwaive": {"token": "$claim", "check": "label.x", "anchor": "/tasks/t1", "value_hash": "0"},
     "api-work-submit": {"token": "$claim", "verdict": "approve"},
     "assignment-pause": {"stage": "cross_check", "reason": "On holiday"},
     "assignment-plan": {"action": "prioritise", "to_priority": "0", "slot": ["$free_slot"]},

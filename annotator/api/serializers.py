@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from annotator.api.schema import DOCUMENT_SCHEMA
 from annotator.models import Dialogue, Finding, Project, Revision
+from annotator.services.dialogues.addressed import findings_for
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
@@ -168,7 +169,8 @@ class DialogueDetailSerializer(DialogueSerializer):
     @extend_schema_field(FindingSerializer(many=True))
     def get_findings(self, dialogue: Dialogue) -> Any:
         # Findings about variants depend on other dialogues and are not stored.
-        return FindingSerializer([*dialogue.findings.order_by("pk"), *self.context.get("beside", ())], many=True).data
+        found = findings_for(self.context["roles"], dialogue.findings.order_by("pk"))
+        return FindingSerializer([*found, *self.context.get("beside", ())], many=True).data
 
 
 class ChangeSerializer(serializers.Serializer[Any]):

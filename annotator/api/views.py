@@ -30,7 +30,7 @@ from annotator.core.comparison import diff
 from annotator.core.scopes import Scope
 from annotator.models import Dialogue, Project, Revision, User
 from annotator.services.access.blindness import blind_to, veil
-from annotator.services.access.permissions import load_dialogue, load_project, require_administrator
+from annotator.services.access.permissions import load_dialogue, load_project, require_administrator, roles_in
 from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
@@ -133,7 +133,10 @@ def _veil(revisions: list[Revision], request: Request, dialogue: Dialogue) -> li
 
 
 class DialogueDetail(APIView):
-    """One dialogue: its row, its head revision with content, and its findings."""
+    """One dialogue: its row, its head revision with content, and its findings.
+
+    Notes of checks for administrators are left out for everybody else.
+    """
 
     @extend_schema(responses={200: DialogueDetailSerializer, 404: NOT_FOUND}, operation_id="dialogues_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
@@ -141,7 +144,8 @@ class DialogueDetail(APIView):
         _veil([dialogue.head] if dialogue.head else [], request, dialogue)
         beside = variant_findings(actor=actor(request), dialogue=dialogue)
         veil_owners([dialogue], actor=actor(request))
-        return Response(DialogueDetailSerializer(dialogue, context={"beside": beside}).data)
+        context = {"beside": beside, "roles": roles_in(dialogue.project, actor(request))}
+        return Response(DialogueDetailSerializer(dialogue, context=context).data)
 
 
 class RevisionList(APIView):

@@ -1,7 +1,10 @@
 """The findings of checks, as data."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from annotator.core.schema.canonical import value_hash
 
 #: An error blocks submission; a warning needs a waiver with a reason; info is for information only.
 Severity = Literal["error", "warning", "info"]
@@ -25,3 +28,8 @@ class Finding:
     anchor: str
     message: str
     value_hash: str
+
+
+def keys_digest(keys: Iterable[tuple[str, str, str]]) -> str:
+    """Return a hash of a set of findings, each as (check, anchor, value hash), whatever their order."""
+    return value_hash(sorted(map(list, keys)))

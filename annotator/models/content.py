@@ -408,9 +408,13 @@ class WaiverQuerySet(models.QuerySet["Waiver"]):
         """Return the same for dialogues that the user (or the one with this key) is known to see."""
         return self.filter(Q(sealed=False) | Q(author=user))
 
+    def in_effect(self) -> Self:
+        """Return the waivers that were not taken back."""
+        return self.filter(withdrawn_at=None)
+
 
 class Waiver(models.Model):
-    """The reason why a warning does not matter. Void when the value changes."""
+    """The reason why a warning does not matter. Void when the value changes, or when it is taken back."""
 
     dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="waivers")
     check_id = models.CharField(max_length=60)
@@ -421,11 +425,21 @@ class Waiver(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     #: True while its author reviews blind.
     sealed = models.BooleanField(default=False)
+    #: When and by whom it was taken back. The row stays, so that what was waived when a review was submitted is known.
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
 
     objects = WaiverQuerySet.as_manager()
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="waiver_has_reason")]
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="waiver_has_reason"),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at__isnull=True, withdrawn_by__isnull=True)
+                | Q(withdrawn_at__isnull=False, withdrawn_by__isnull=False),
+                name="waiver_withdrawn_by_somebody",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.check_id}: {self.reason}"

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop
 from annotator.core.comparison.anchors import covers
 from annotator.core.fields import CustomField, value_words
 from annotator.core.graph import derive_topology
+from annotator.core.schema.canonical import value_hash
 from annotator.core.schema.indenting import indented
 from annotator.core.schema.native_notes import is_failed, is_refusal
 from annotator.presentation.components.labels import texts_of
@@ -44,6 +45,11 @@ class FindingView:
         """The constraint whose validator it is about, or blank."""
         parts = self.anchor.split("/")
         return parts[2] if parts[1:2] == ["constraints"] and parts[3:4] == ["validator"] else ""
+
+    @property
+    def row(self) -> str:
+        """The DOM id of its row in the editor."""
+        return f"finding-{value_hash([self.check, self.anchor, self.value_hash, self.message])}"
 
     @property
     def fix_label(self) -> str:

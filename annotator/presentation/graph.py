@@ -21,6 +21,7 @@ from annotator.core.graph import (
 from annotator.core.graph.dag import positions
 from annotator.core.graph.layout import Box, Drawing, Line, lay_out
 from annotator.core.provenance import Suggestion, TaskTrace
+from annotator.presentation.components.labels import words_of
 
 #: Steps of counting before a page shows "more than": a few milliseconds.
 COUNTING_STEPS = 60_000
@@ -158,7 +159,7 @@ class Edge:
 
 def kind_label(kind: str) -> str:
     """Return the label of a kind of dependency."""
-    return {"parameter": _("passes a value"), "logical": _("order only")}.get(kind, kind)
+    return words_of("dependency", kind)
 
 
 def lines_of(note: str, line: Line) -> list[str]:

@@ -35,15 +35,19 @@ class CommentSerializer(serializers.ModelSerializer[Comment]):
     class Meta:
         model = Comment
         fields = [
-            "public_id", "reply_to", "author", "anchor", "text", "outdated", "created_at", "resolved_by", "resolved_at",
+            "public_id", "reply_to", "author", "anchor", "text", "outdated", "created_at", "edited_at", "resolved_by",
+            "resolved_at",
         ]  # fmt: skip
 
     def get_outdated(self, comment: Comment) -> bool:
         return comment.pk in self.context["outdated"]
 
 
-class NewCommentSerializer(Input):
+class CommentTextSerializer(Input):
     text = StrictCharField(max_length=comments.MAX_TEXT, help_text="@name mentions a member.")
+
+
+class NewCommentSerializer(CommentTextSerializer):
     anchor = StrictCharField(
         max_length=MAX_ANCHOR, required=False, allow_blank=True, default="", help_text="A place, such as /tasks/t1."
     )
@@ -62,8 +66,8 @@ class Comments(APIView):
     scope = Scope.ANNOTATE
     pagination_class = KeysetPagination
     since_meaning = (
-        "Comments: those that were written or resolved since; all of them if the dialogue has changed, because they "
-        "may have become visible by that. A comment that is opened again is not reported."
+        "Comments: those that were written, edited or resolved since; all of them if the dialogue has changed, because "
+        "they may have become visible by that. A comment that is opened again is not reported."
     )
 
     @extend_schema(responses={200: CommentSerializer(many=True), 404: NOT_FOUND}, operation_id="comments_list")
@@ -87,6 +91,25 @@ class Comments(APIView):
         sent = read_fields(NewCommentSerializer, request)
         made = comments.comment_on(actor=actor(request), dialogue=dialogue, **sent)
         return Response(_one(request, dialogue, made.public_id), status=status.HTTP_201_CREATED)
+
+
+class CommentEdit(APIView):
+    """The text of a comment."""
+
+    scope = Scope.ANNOTATE
+
+    @extend_schema(
+        request=CommentTextSerializer, responses={200: CommentSerializer, **REFUSALS}, operation_id="comments_edit"
+    )
+    def post(self, request: Request, slug: str, public_id: str, comment: str) -> Response:
+        """Change the text of your own comment, at most five minutes after you wrote it; later it is refused (409).
+
+        The same text again changes nothing.
+        """
+        dialogue = requested_dialogue(request, slug, public_id)
+        sent = read_fields(CommentTextSerializer, request)
+        comments.edit_comment(actor=actor(request), public_id=comment, dialogue=dialogue, **sent)
+        return Response(_one(request, dialogue, comment))
 
 
 class CommentResolve(APIView):

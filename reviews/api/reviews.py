@@ -33,6 +33,7 @@ from reviews.services.submission import submit
 from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.take_back import take_back
 from reviews.services.submission.validation import open_draft_of, waive_found
+from reviews.services.submission.waivers import unwaive
 
 DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow this.")
 CONFLICT = OpenApiResponse(ErrorSerializer, "The item has changed: submitted, reassigned or edited.")
@@ -128,6 +129,27 @@ class Waive(APIView):
         work = load_slot_work(actor=actor(request), public_id=slot)
         key = (sent["check"], sent["anchor"], sent["value_hash"])
         waive_found(actor=actor(request), work=work, key=key, reason=sent["reason"], document=sent.get("document"))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class Unwaive(APIView):
+    """Take back the waiver of a warning of a claimed item, so that the warning counts again."""
+
+    scope = Scope.ANNOTATE
+
+    @extend_schema(
+        request=shapes.FindingKeySerializer,
+        responses={
+            204: OpenApiResponse(description="Taken back. Repeating the request changes nothing."),
+            **REFUSALS,
+        },
+        operation_id="work_unwaive",
+    )
+    def post(self, request: Request, slot: str) -> Response:
+        sent, _ = _read_for_claim(shapes.FindingKeySerializer, request, slot)
+        work = load_slot_work(actor=actor(request), public_id=slot)
+        key = {name: sent[name] for name in ("check", "anchor", "value_hash")}
+        unwaive(actor=actor(request), work=work, **key)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -52,12 +52,17 @@ class TokenSerializer(Input):
     token = StrictCharField(max_length=40, help_text="The claim’s token.")
 
 
-class WaiverInputSerializer(TokenSerializer):
-    """A warning, as listed in ``details.findings`` of a refused submission, and why it does not matter."""
+class FindingKeySerializer(TokenSerializer):
+    """A warning, as listed in ``details.findings`` of a refused submission."""
 
     check = StrictCharField(max_length=60)
     anchor = StrictCharField(allow_blank=True, max_length=MAX_ANCHOR)
     value_hash = StrictCharField(allow_blank=True, max_length=16)
+
+
+class WaiverInputSerializer(FindingKeySerializer):
+    """A warning, as listed in ``details.findings`` of a refused submission, and why it does not matter."""
+
     reason = StrictCharField(max_length=MAX_WAIVER_REASON, help_text="Why the warning does not matter here.")
     document = DocumentField(
         required=False,

@@ -1,5 +1,6 @@
 """Comments and feedback."""
 
+from datetime import timedelta
 from typing import Self
 
 from django.db import models
@@ -13,6 +14,9 @@ from annotator.translation import translated
 from reviews.models.cycles import StageRun
 from reviews.models.reviews import Review
 from reviews.models.rows import Row
+
+#: How long the author of a comment can change its text.
+EDITABLE_FOR = timedelta(minutes=5)
 
 
 class CommentQuerySet(models.QuerySet["Comment"]):
@@ -35,6 +39,7 @@ class Comment(Row):
     text = models.TextField(max_length=4000)
     sealed = models.BooleanField(default=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    edited_at = models.DateTimeField(null=True, blank=True)
     resolved_at = models.DateTimeField(null=True, blank=True)
     resolved_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
 
@@ -48,6 +53,11 @@ class Comment(Row):
                 name="comment_resolved_by_somebody",
             ),
         ]
+
+    @property
+    def is_fresh(self) -> bool:
+        """Return whether its author can still change it."""
+        return timezone.now() < self.created_at + EDITABLE_FOR
 
 
 class FeedbackKind(models.TextChoices):

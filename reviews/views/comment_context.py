@@ -12,7 +12,7 @@ from annotator.views.pages import PageRequest
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
 
-_EMPTY_FORM = {"text": "", "mention": "", "reply_to": ""}
+_EMPTY_FORM = {"text": "", "mention": "", "reply_to": "", "edits": ""}
 
 
 def with_mention(text: str, mention: str) -> str:
@@ -31,7 +31,7 @@ def comment_context(
         "threads": comments.read_threads(actor=request.user, dialogue=dialogue, document=document),
         "places": _places(document),
         "names": suggested_names(request.project),
-        "comment_form": comment_form or _EMPTY_FORM | {"anchor": request.GET.get("at", "")},
+        "comment_form": _EMPTY_FORM | {"anchor": request.GET.get("at", "")} | (comment_form or {}),
         "may_comment": not blind,
     }
 

@@ -1,4 +1,4 @@
-"""Comments on the page of a dialogue: add, reply, resolve, reopen."""
+"""Comments on the page of a dialogue: add, reply, edit, resolve, reopen."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
-from annotator.errors import DomainError, Invalid
+from annotator.core.editing.scope import line_ends
+from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Dialogue
 from annotator.services.access.permissions import load_dialogue
 from annotator.views.pages import PageRequest, project_page
@@ -57,6 +58,27 @@ def comment_resolve(request: PageRequest, public_id: str, comment: str) -> HttpR
     if back and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
         return redirect(back)
     return redirect(f"{reverse('dialogue', args=[request.project.slug, dialogue.public_id])}#c-{comment}")
+
+
+@project_page
+@require_POST
+def comment_edit(request: PageRequest, public_id: str, comment: str) -> HttpResponse:
+    """Change the text of one's own comment."""
+    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
+    text = line_ends(request.POST.get("text", ""))
+    try:
+        edited = comments.edit_comment(actor=request.user, public_id=comment, dialogue=dialogue, text=text)
+    except DomainError as error:
+        if error.status not in (Invalid.status, Conflict.status):
+            raise
+        comment_form = {"edits": comment, "text": text, "mention": "", "reply_to": "", "sentence": error.sentence}
+        if request.htmx:
+            return _partial(request, dialogue, comment_form)
+        return render_dialogue(request, dialogue, comment_form=comment_form)
+    if request.htmx:
+        return _partial(request, dialogue, None)
+    top = edited.parent or edited
+    return redirect(f"{reverse('dialogue', args=[request.project.slug, dialogue.public_id])}#c-{top.public_id}")
 
 
 def _partial(request: PageRequest, dialogue: Dialogue, comment_form: dict[str, Any] | None) -> HttpResponse:

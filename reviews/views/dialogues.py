@@ -13,18 +13,20 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
 from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import titled
 from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.models.saved_views import MAX_COLUMNS
+from annotator.presentation.changes import change_lines
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, TOPOLOGY_LABELS
 from annotator.presentation.document import present
 from annotator.services.access.blindness import blind_to, veil
 from annotator.services.access.permissions import OVERSEERS, load_dialogue
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
+from annotator.services.dialogues.addressed import findings_for
 from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
@@ -112,7 +114,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         ("language", _("Language"), list(LANGUAGES.items()), filters.language),
         ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
         *([("field", _("Custom field"), answers, filters.field)] if answers else []),
-        ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
+        ("check", _("Check"), _check_options(request), filters.check),
     ]
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
@@ -180,7 +182,7 @@ def render_dialogue(
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
-    findings = dialogue.findings.filter(revision=revision) if is_head else []
+    findings = findings_for(request.roles, dialogue.findings.filter(revision=revision)) if is_head else []
     waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
     document = revision.document()
     fields, execution = fields_of(request.project), execution_of_revision(revision, document)
@@ -315,7 +317,7 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
             "dialogue": dialogue,
             "revisions": [(one.public_id, _revision_title(one)) for one in revisions],
             "sides": [("a", _("From"), before.public_id), ("b", _("To"), after.public_id)],
-            "changes": describe_changes_titled(before.document(), after.document(), fields_of(request.project)),
+            "changes": change_lines(before.document(), after.document(), fields_of(request.project)),
         },
     )
 
@@ -323,6 +325,12 @@ def revision_diff(request: PageRequest, public_id: str) -> HttpResponse:
 def _revision_title(revision: Revision) -> str:
     name = capfirst(revision_name(revision))
     return f"{name}, {revision.author}" if revision.author else name
+
+
+def _check_options(request: PageRequest) -> list[tuple[str, str]]:
+    """Return the checks to filter by. Those with notes for administrators are offered to them only."""
+    every = Role.ADMINISTRATOR in request.roles
+    return [(check.id, f"{check.id}: {check.title}") for check in all_checks() if every or check.audience == "everyone"]
 
 
 def _link(request: PageRequest, **cursor: str | None) -> str | None:

@@ -12,11 +12,12 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import titled
 from annotator.core.fields import CustomField
 from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
+from annotator.presentation.changes import change_lines
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.custom_fields import fields_of
@@ -194,7 +195,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
-        "errors": describe_changes_titled(shown, answer, fields_of(request.project)),
+        "errors": change_lines(shown, answer, fields_of(request.project)),
         "scores": [_score_row(score, fields_of(request.project), answer) for score in results.scores_of(item)],
         "others": [
             (claim.person, _WITHOUT_SCORE.get(claim.state, _("not submitted")))
@@ -235,9 +236,7 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
     return {
         "source": origin.source,
         "name": name,
-        "errors": describe_changes_titled(
-            origin.run.entry_revision.document(), answer, fields_of(origin.source.project)
-        ),
+        "errors": change_lines(origin.run.entry_revision.document(), answer, fields_of(origin.source.project)),
         "document": given.get(name) or pretty(answer),
     }
 

@@ -43,7 +43,7 @@ def test_suggestions_are_accepted_and_refused_by_key(window_of, team, page_probl
         page.keyboard.press("i")
     assert draft_of(team)["tasks"][0]["information"] == "partial_information"
     with window.saving():
-        page.keyboard.press("r")
+        page.keyboard.press("Shift+I")
     assert draft_of(team)["tasks"][0]["policy"] == "single_tool"
     expect(page.get_by_role("group", name="Refused suggestion of model-a, score 0.90: Chat")).to_be_visible()
     with window.saving():

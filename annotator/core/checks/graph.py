@@ -138,7 +138,12 @@ def several_answers(context: Context) -> Iterator[Found]:
 _MAX_COUNT_STEPS = 20_000
 
 
-@check("graph.published_evaluator", "The published evaluators reject some legal paths", "info")
+@check(
+    "graph.published_evaluator",
+    "The published evaluators reject some legal paths",
+    "info",
+    audience="administrators",
+)
 def published_evaluator(context: Context) -> Iterator[Found]:
     """The evaluators published with C3-Bench and WildToolBench merge calls to the same tool and so reject some legal
     paths. The task is fine; this only matters if you score with them. The task's decision tree shows the paths.

@@ -16,6 +16,8 @@ Found = tuple[str, Any, str]
 Run = Callable[[Any], Iterable[Found]]
 #: The lists of a context that a check may need.
 OnlyWith = Literal["violations", "graph_problems", "tasks", "case", "single", "composite"]
+#: Whose attention a check wants. A note for administrators is about the project, not about the work on a dialogue.
+Audience = Literal["everyone", "administrators"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Check:
     to_do: bool
     only_with: OnlyWith | None
     in_cases: Severity | None
+    audience: Audience
 
     def finding(self, context: Context, anchor: str, value: Any, message: str) -> Finding:
         """Return a finding of this check about ``value`` at ``anchor``."""
@@ -44,6 +47,7 @@ class CheckInfo:
     family: str
     title: str
     description: str
+    audience: Audience
     severities: dict[Stage, Severity]
 
 
@@ -64,18 +68,20 @@ def check(
     to_do: bool = False,
     only_with: OnlyWith | None = None,
     in_cases: Severity | None = None,
+    audience: Audience = "everyone",
 ) -> Callable[[Run], Check]:
     """Register a function as a check. It yields what it finds in one document, in any order; pages show its docstring.
 
     ``to_do`` marks work that is only unfinished: "info" on import and save, its own severity from submission on.
     ``only_with`` names a list of the context; the check runs only if that list is not empty. ``in_cases`` is the
-    severity in a constrained case, if it differs.
+    severity in a constrained case, if it differs. Notes of a check for ``administrators`` are not shown to others; if a
+    project raises its severity, everyone sees its findings, because they block a submission.
     """
     if id in _CHECKS:
         raise ValueError(f"There are two checks with the id {id}.")
 
     def register(run: Run) -> Check:
-        _CHECKS[id] = made = Check(id, title, severity, run, to_do, only_with, in_cases)
+        _CHECKS[id] = made = Check(id, title, severity, run, to_do, only_with, in_cases, audience)
         return made
 
     return register
@@ -89,10 +95,17 @@ def all_checks() -> list[CheckInfo]:
             family=check.id.partition(".")[0],
             title=check.title,
             description=" ".join(inspect.cleandoc(check.run.__doc__ or "").split()),
+            audience=check.audience,
             severities={stage: default_severity(check, stage, {}) for stage in STAGES},
         )
         for check in sorted(_CHECKS.values(), key=lambda check: check.id)
     ]
+
+
+def is_for_administrators(check: str, severity: str) -> bool:
+    """Return whether a finding of this check, with this severity, is a note for administrators only."""
+    known = _CHECKS.get(check)
+    return severity == "info" and known is not None and known.audience == "administrators"
 
 
 def default_severity(

@@ -42,7 +42,12 @@ def tool_broken(context: Context) -> Iterator[Found]:
             yield f"{call.anchor}/name", call.step["name"], f"{call.tool.spec.broken} This call is not checked."
 
 
-@check("schema.tool_partly_checked", "Some rules in the schema of a called tool cannot be checked", "info")
+@check(
+    "schema.tool_partly_checked",
+    "Some rules in the schema of a called tool cannot be checked",
+    "info",
+    audience="administrators",
+)
 def tool_partly_checked(context: Context) -> Iterator[Found]:
     """Some rules in the schema of the called tool cannot be read (for example, an unknown type, or a pattern that
     cannot run in linear time). The other rules are checked.

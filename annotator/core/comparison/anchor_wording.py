@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, resolve, split
+from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, owner, resolve, split
 
 #: Fields whose word is not their key.
 _FIELDS = {
@@ -41,6 +41,17 @@ def describe(document: Document, anchor: str) -> str:
         return "the dialogue"
     words = _PARTS[parts[0]](document, parts) if parts[0] in _PARTS and len(parts) > 1 else _field(parts)
     return ", ".join(words if listed is None else [*words[:-1], f"order of {words[-1]}"])
+
+
+def part_words(anchor: str) -> str:
+    """Return a place within its step, task or other part in words: “argument city”."""
+    parts = split(anchor)
+    above = len(split(owner(anchor)))
+    if above == 2 and len(parts) > 4 and parts[2] == "candidate_messages":
+        return f"candidate message {parts[3]}, {', '.join(_field(parts[4:]))}"
+    if parts[2:3] == ("validator",) and len(parts) > 3 and parts[0] == "constraints":
+        return ", ".join(["validator", *_field(parts[3:])])
+    return ", ".join(_field(parts[above:]))
 
 
 def _task(document: Document, parts: tuple[str, ...]) -> list[str]:

@@ -7,6 +7,10 @@ from annotator.core.comparison.anchor_wording import describe
 from annotator.core.comparison.anchors import Document
 from annotator.core.comparison.changes import Change, ChangeKind, diff
 from annotator.core.schema.indenting import indented
+from annotator.core.text import gettext_noop
+
+#: What the kinds of dependencies are called, here and in the editor.
+DEPENDENCY_WORDS = {"parameter": gettext_noop("passes a value"), "logical": gettext_noop("order only")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ def value_text(value: Any) -> str:
         and value
         and all(isinstance(item, dict) and item.keys() == {"id", "kind"} for item in value)
     ):
-        return ", ".join(f"{item['id']} ({item['kind']})" for item in value)
+        return ", ".join(f"{item['id']} ({DEPENDENCY_WORDS.get(item['kind'], item['kind'])})" for item in value)
     return indented(value)
 
 

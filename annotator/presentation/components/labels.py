@@ -5,6 +5,8 @@ from typing import NamedTuple
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from annotator.core.comparison.describing import DEPENDENCY_WORDS
+
 
 class Label(NamedTuple):
     """``text`` is translated where shown. ``tone``: good, warn, bad, info, special or neutral. ``icon``: its name."""
@@ -27,6 +29,15 @@ LABELS: dict[str, dict[str, Label]] = {
         "clarify": Label(_("Clarify"), "special", "question"),
         "chat": Label(_("Chat"), "neutral", "chat"),
     },
+    "answer_type": {
+        "tool": Label(_("Tool results")),
+        "chat": Label(_("Own knowledge")),
+    },
+    "language": {
+        "en": Label(_("English")),
+        "zh": Label(_("Chinese")),
+    },
+    "dependency": {kind: Label(words) for kind, words in DEPENDENCY_WORDS.items()},
     "topology": {
         "single": Label(_("Single"), "neutral", "one"),
         "sequential": Label(_("Sequential"), "neutral", "chain"),
@@ -224,6 +235,9 @@ LABELS: dict[str, dict[str, Label]] = {
 }
 
 
+#: Fields of a dialogue with codes; their labels have the same names.
+_CODED = frozenset({"policy", "information", "scenario", "answer_type", "language"})
+
 _NOT_ANNOTATED = {
     "policy": _("Policy not annotated"),
     "information": _("Information not annotated"),
@@ -235,6 +249,11 @@ _NOT_ANNOTATED = {
 def texts_of(kind: str) -> dict[str, str]:
     """Return the labels of a kind as texts, untranslated, by their values."""
     return {value: label.text for value, label in LABELS[kind].items()}
+
+
+def labels_at(name: str) -> dict[str, str]:
+    """Return the labels, untranslated, of the codes that a field of a dialogue takes; none if it takes no codes."""
+    return texts_of(name) if name in _CODED else {}
 
 
 def words_of(kind: str, value: object) -> str:

@@ -12,21 +12,11 @@ from annotator.core.comparison.anchors import ordered_list, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.consequences import is_whole
 from annotator.core.fields import FieldType, value_words
-from annotator.core.text import gettext_noop
 from annotator.errors import Invalid
-from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS
+from annotator.presentation.components.labels import labels_at, words_of
 from reviews.services.submission.rulings import Dispute, is_text, read_rulings, with_value
 
 _NOTHING = object()
-#: Labels of values that are chosen from a list.
-LABELS: dict[str, dict[str, str]] = {
-    "policy": POLICY_LABELS,
-    "information": INFORMATION_LABELS,
-    "answer_type": {"tool": gettext_noop("Tool results"), "chat": gettext_noop("Own knowledge")},
-    "language": {"en": gettext_noop("English"), "zh": gettext_noop("Chinese")},
-}
-
-
 #: Characters and lines above which a text may be higher than its column.
 LONG, LONG_LINES = 500, 12
 
@@ -97,7 +87,7 @@ def dispute_row(
     base = lookup(dispute.base, place.anchor, _NOTHING)
     custom = place.label is Label.CUSTOM
     asked = dispute.field_at(place.anchor)
-    options = [(key, _(label)) for key, label in LABELS[name].items()] if editor == "label" else []
+    options = [(key, _(label)) for key, label in labels_at(name).items()] if editor == "label" else []
     if asked is not None and asked.type in (FieldType.CHOICE, FieldType.SCALE):
         editor, options = "label", asked.choices
 
@@ -162,7 +152,7 @@ def _editor(place: Discrepancy, name: str, order: bool) -> str:
         return "order"
     if place.label is Label.CUSTOM:
         return "text" if is_text(place) else "json"
-    if name in LABELS and place.label in (Label.POLICY, Label.INFORMATION, Label.ANSWER, Label.OTHER):
+    if labels_at(name) and place.label in (Label.POLICY, Label.INFORMATION, Label.ANSWER, Label.OTHER):
         return "label"
     if name == "depends_on":
         return "dependencies"
@@ -186,8 +176,8 @@ def shown(value: Any, name: str) -> str:
         return _("not annotated")
     if name == "depends_on" and value == []:
         return _("nothing")
-    if name in LABELS and isinstance(value, str):
-        return _(LABELS[name][value]) if value in LABELS[name] else value
+    if labels_at(name) and isinstance(value, str):
+        return words_of(name, value) if value else value
     if isinstance(value, dict) and isinstance(value.get("steps"), list):
         return "\n\n".join([str(value.get("user_message") or ""), *map(readable, value["steps"])])
     return readable(value)

@@ -20,10 +20,11 @@ from annotator.core.comparison.anchors import Document
 from annotator.core.schema import value_hash
 from annotator.core.schema.canonical import shortened
 from annotator.core.text import Message, message
-from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Dialogue, Draft, NoticeKind, Project, Revision, User
+from annotator.errors import Conflict, Denied, Hidden, Invalid
+from annotator.models import Dialogue, Draft, Notice, NoticeKind, Project, Revision, User
 from annotator.services.access.blindness import blind_to, colleague, veil
 from annotator.services.dialogues.revisions import hold_dialogue
+from annotator.services.history.events import append_event
 from annotator.services.notices.notices import notify
 from reviews.models import Comment, StageRun
 from reviews.services.feedback.mentions import find_mentions, known_mentions, rename_mentions
@@ -55,7 +56,7 @@ def comments_of(*, actor: User, dialogue: Dialogue) -> QuerySet[Comment]:
 
 
 def comments_changed_since(dialogue: Dialogue) -> Callable[[QuerySet[Comment], datetime], QuerySet[Comment]]:
-    """Return a function that narrows comments of a dialogue down to those that were written or resolved since.
+    """Return a function that narrows comments down to those that were written, edited or resolved since.
 
     All of them if the dialogue has changed: the end of a blind stage shows rows that were written before.
     """
@@ -63,7 +64,7 @@ def comments_changed_since(dialogue: Dialogue) -> Callable[[QuerySet[Comment], d
     def changed(rows: QuerySet[Comment], moment: datetime) -> QuerySet[Comment]:
         if dialogue.updated_at >= moment:
             return rows
-        return rows.filter(Q(created_at__gte=moment) | Q(resolved_at__gte=moment))
+        return rows.filter(Q(created_at__gte=moment) | Q(edited_at__gte=moment) | Q(resolved_at__gte=moment))
 
     return changed
 
@@ -190,6 +191,48 @@ def resolve_comment(*, actor: User, public_id: str, dialogue: Dialogue | None = 
     return comment
 
 
+def edit_comment(*, actor: User, public_id: str, dialogue: Dialogue, text: str) -> Comment:
+    """Change the text of one's own comment, at most ``EDITABLE_FOR`` after it was written.
+
+    The same text changes nothing. People whom only the new text mentions get their notice now. Raises Hidden, Denied
+    for the comment of somebody else and for a blind reviewer, Conflict if it is too late, and Invalid.
+    """
+    text = _checked(text)
+    mentioned = _mentioned(dialogue.project, text)
+    with transaction.atomic():
+        hold_dialogue(dialogue.pk)
+        rows = (
+            Comment.objects.visible_to(actor).select_for_update(of=("self",)).select_related("author", "parent__author")
+        )
+        comment = rows.filter(dialogue=dialogue, public_id=public_id).first()
+        if comment is None:
+            raise Hidden(_("This comment doesn’t exist."))
+        if comment.author_id != actor.pk:
+            raise Denied(_("You can only edit your own comments. Write a reply instead."))
+        if comment.text == text:
+            return comment
+        if not comment.is_fresh:
+            raise Conflict(_("A comment can be edited for five minutes. Write a reply instead."))
+        if not comment.sealed and reviews_blind(actor=actor, dialogue=dialogue):
+            raise Denied(_("You review this dialogue independently, so you can’t change what others read."))
+        before, comment.text, comment.edited_at = comment.text, text, timezone.now()
+        comment.save(update_fields=["text", "edited_at"])
+        append_event(
+            actor=actor,
+            project=dialogue.project,
+            dialogue=dialogue,
+            kind="comment.edited",
+            before={"comment": comment.public_id, "text": before},
+            after={"comment": comment.public_id, "text": text},
+            sealed=comment.sealed,
+        )
+        if not comment.sealed:
+            known = Notice.objects.filter(subject=comment.public_id, kind=NoticeKind.MENTION, dialogue=dialogue)
+            notified = set(known.values_list("person", flat=True))
+            _notify(dialogue, comment, [one for one in mentioned if one.pk not in notified], edited=True)
+    return comment
+
+
 def notify_unsealed(dialogue: Dialogue, ids: Sequence[int]) -> None:
     """Send the notices of comments that were just unsealed."""
     if not ids:
@@ -225,14 +268,7 @@ def _add(
     sealed: bool,
     reply_to: str,
 ) -> Comment:
-    text, anchor = text.strip(), shortened(anchor)
-    if not text:
-        raise Invalid(_("Enter a comment."), field="text")
-    if len(text) > MAX_TEXT or "\x00" in text:
-        raise Invalid(
-            _("A comment may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_TEXT:,}"},
-            field="text",
-        )
+    text, anchor = _checked(text), shortened(anchor)
     mentioned = _mentioned(dialogue.project, text)
     parent = None
     if reply_to:
@@ -264,6 +300,19 @@ def _add(
         if not sealed:
             _notify(dialogue, comment, mentioned)
     return comment
+
+
+def _checked(text: str) -> str:
+    """Return the text of a comment without white space around it. Raises Invalid."""
+    text = text.strip()
+    if not text:
+        raise Invalid(_("Enter a comment."), field="text")
+    if len(text) > MAX_TEXT or "\x00" in text:
+        raise Invalid(
+            _("A comment may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_TEXT:,}"},
+            field="text",
+        )
+    return text
 
 
 def _hash_of_place(actor: User, revision: Revision, anchor: str) -> str:
@@ -318,8 +367,8 @@ def _mentioned(project: Project, text: str) -> list[User]:
     return known
 
 
-def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> None:
-    """Notify each person once, with the most specific kind."""
+def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User], *, edited: bool = False) -> None:
+    """Notify each person once, with the most specific kind; of an edit, only the people mentioned."""
     author, parent = comment.author, comment.parent
     notified = {author.pk}
     said = {"author": str(author), "dialogue": dialogue.external_id, "text": _MARKS.sub("", comment.text)}
@@ -330,7 +379,7 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
             [person.pk for person in mentioned],
         )
     ]
-    if parent is not None:
+    if parent is not None and not edited:
         answered = Comment.objects.filter(parent=parent, sealed=False).values_list("author", flat=True)
         circles.append(
             (
@@ -340,7 +389,8 @@ def _notify(dialogue: Dialogue, comment: Comment, mentioned: Iterable[User]) -> 
             )
         )
     commented = message("%(author)s commented on %(dialogue)s: %(text)s", **said)
-    circles.append((NoticeKind.COMMENT, commented, [dialogue.owner_id]))
+    if not edited:
+        circles.append((NoticeKind.COMMENT, commented, [dialogue.owner_id]))
     for kind, sentence, people in circles:
         new = [one for one in people if one is not None and one not in notified]
         notified.update(new)

@@ -109,7 +109,10 @@ def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
     """
     given = {
         (one.check_id, one.anchor, one.value_hash): one
-        for one in Waiver.objects.filter(dialogue=source, sealed=False).select_related("author").order_by("-pk")
+        for one in Waiver.objects.in_effect()
+        .filter(dialogue=source, sealed=False)
+        .select_related("author")
+        .order_by("-pk")
     }
     author = shown.author or source.owner
     found = check_document(shown.document(), shown.toolset_revision, project=source.project, stage="submit")

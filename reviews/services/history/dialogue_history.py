@@ -157,6 +157,8 @@ _SENTENCES = {
     "feedback.dispute_accepted": gettext_noop("Dispute of feedback accepted"),
     "feedback.dispute_kept": gettext_noop("Dispute of feedback answered: the decision stays"),
     "daily_goal.changed": gettext_noop("Daily goal changed"),
+    "warning.unwaived": gettext_noop("Waiver of a warning taken back"),
+    "comment.edited": gettext_noop("Comment edited"),
     "example.marked": gettext_noop("Marked as an example"),
     "example.withdrawn": gettext_noop("No longer an example"),
     "audit.error": gettext_noop("The audit of the random sample found an error"),

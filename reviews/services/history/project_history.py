@@ -55,6 +55,8 @@ ITEMS = {
     "audit": gettext_noop("Audits"),
     "feedback": gettext_noop("Feedback"),
     "daily_goal": gettext_noop("Daily goals"),
+    "warning": gettext_noop("Waivers taken back"),
+    "comment": gettext_noop("Edited comments"),
 }
 #: Keys whose values are public ids of people.
 _PEOPLE = frozenset({"user", "person", "owner"})

@@ -1,19 +1,23 @@
-"""Findings before a submission, and waivers: reasons why a warning does not matter."""
+"""Findings before a submission, and waivers: reasons why a warning does not matter, which can be taken back."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotator.core.checks import Finding
-from annotator.errors import Invalid
+from annotator.core.findings import keys_digest
+from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Project, ToolsetRevision, User, Waiver
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.revisions import check_document, hold_dialogue
+from annotator.services.history.events import append_event
 from reviews.core.protocols import Stage
 from reviews.models import Slot
 from reviews.services.protocols.versions import parse
@@ -22,6 +26,8 @@ from reviews.services.queue.slot_work import Work
 MAX_REASON = 500
 #: Waivers of one person on one dialogue. A common limit would reveal the waivers of others to a blind reviewer.
 MAX_WAIVERS = 1000
+#: Reasons that are offered again, and the waivers of the person among which they are searched.
+MAX_OFFERED, MAX_SEARCHED = 8, 500
 #: Shown instead of a colleague's reason in a blind stage.
 HIDDEN_REASON = gettext_lazy("Waived by a colleague. You can see the reason when the stage ends.")
 
@@ -52,7 +58,7 @@ def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dic
 
 @compiled
 def _unsealed(dialogue_id: int, actor_id: int) -> QuerySet[Waiver, Any]:
-    given = Waiver.objects.unsealed_for(actor_id).filter(dialogue=dialogue_id).order_by("pk")
+    given = Waiver.objects.in_effect().unsealed_for(actor_id).filter(dialogue=dialogue_id).order_by("pk")
     return given.values_list("check_id", "anchor", "value_hash", "reason", "author_id")
 
 
@@ -63,6 +69,61 @@ def waive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str, 
     above the limit.
     """
     return _write(actor, work.slot, [(check, anchor, value_hash)], _reason(reason))[0]
+
+
+def waive_alike(*, actor: User, work: Work, keys: Sequence[Key], shown: str, reason: str) -> list[Waiver]:
+    """Waive several warnings of one check with one reason.
+
+    ``shown``: the ``keys_digest`` of the warnings that the person saw. Raises Conflict if they are others now, and what
+    ``waive`` raises.
+    """
+    if keys_digest(keys) != shown:
+        raise Conflict(_("These warnings have changed in the meantime. Look at them again, then waive them."))
+    return _write(actor, work.slot, list(keys), _reason(reason))
+
+
+def unwaive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str) -> int:
+    """Take back the waivers of a warning, which counts again from now on; return how many there were.
+
+    The rows stay, and an event says what was taken back. Doing it twice changes nothing. In a blind stage a person
+    takes back only what they waived in it: raises Denied for a waiver that colleagues see.
+    """
+    slot = work.slot
+    key = {"check_id": check[:60], "anchor": anchor[:600], "value_hash": value_hash[:16]}
+    with transaction.atomic():
+        hold_dialogue(slot.dialogue_id)
+        rows = list(Waiver.objects.in_effect().unsealed_for(actor).filter(dialogue=slot.dialogue, **key).order_by("pk"))
+        if not rows:
+            return 0
+        if work.blind and not all(row.sealed for row in rows):
+            raise Denied(
+                _(
+                    "This warning was waived before your stage began, and you review independently. Fix it, or say in "
+                    "the reason of your review why it matters."
+                )
+            )
+        Waiver.objects.filter(pk__in=[row.pk for row in rows]).update(withdrawn_at=timezone.now(), withdrawn_by=actor)
+        append_event(
+            actor=actor,
+            project=slot.project,
+            dialogue=slot.dialogue,
+            kind="warning.unwaived",
+            before={"check": check, "anchor": anchor, "reason": rows[-1].reason},
+            sealed=work.blind,
+        )
+    return len(rows)
+
+
+def earlier_reasons(*, actor: User, project: Project, checks: Collection[str]) -> list[str]:
+    """Return the reasons that the actor gave most often for these checks in this project, at most ``MAX_OFFERED``.
+
+    Only their own: the reasons of others could reveal what colleagues did in a blind stage.
+    """
+    if not checks:
+        return []
+    rows = Waiver.objects.filter(author=actor, dialogue__project=project, check_id__in=checks).order_by("-pk")
+    given = Counter(rows.values_list("reason", flat=True)[:MAX_SEARCHED])
+    return [reason for reason, _number in given.most_common(MAX_OFFERED)]
 
 
 def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] | None = None) -> int:
@@ -100,7 +161,7 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
         hold_dialogue(slot.dialogue_id)
         mine = Waiver.objects.filter(dialogue=slot.dialogue, author=actor)
         count = mine.count()
-        alike = mine.filter(anchor__in=[anchor[:600] for _check, anchor, _hash in keys]).order_by("pk")
+        alike = mine.in_effect().filter(anchor__in=[anchor[:600] for _check, anchor, _hash in keys]).order_by("pk")
         latest = {(one.check_id, one.anchor, one.value_hash): one for one in alike}
         written = []
         for check, anchor, value_hash in keys:

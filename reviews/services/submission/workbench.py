@@ -13,8 +13,10 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Draft, Revision, User
 from annotator.presentation.dialogue import DialogueView
 from annotator.presentation.document import present
+from annotator.services.access.permissions import roles_in
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.compiled import compiled
+from annotator.services.dialogues.addressed import findings_for, is_note_for_administrators
 from annotator.services.dialogues.drafts import open_draft
 from annotator.services.dialogues.executions import execution_of
 from annotator.services.dialogues.revisions import as_stored
@@ -48,6 +50,8 @@ class Workbench:
         """Return the draft as pages show it, with its findings."""
         project = self.work.slot.project
         findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
+        if any(map(is_note_for_administrators, findings)):
+            findings = findings_for(roles_in(project, self.actor), findings)
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
         return present(
             self.document,

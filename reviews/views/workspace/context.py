@@ -19,6 +19,7 @@ from annotator.presentation.case import SCENARIO_LABELS
 from annotator.presentation.components.json_text import is_cut
 from annotator.presentation.components.labels import words_of
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
+from annotator.presentation.findings import arrange_findings
 from annotator.presentation.graph import Pair
 from annotator.services.access.blindness import veil
 from annotator.services.custom_fields import fields_of
@@ -33,6 +34,7 @@ from reviews.services.feedback.mentions import suggested_names
 from reviews.services.queue import claims
 from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import validation
+from reviews.services.submission.waivers import earlier_reasons
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
@@ -42,8 +44,8 @@ from reviews.views.workspace.label_editor import label_editor
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
-    "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "look", "comment", "form", "submit",
-    "settle", "merge",
+    "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "unwaive", "look", "comment", "form",
+    "submit", "settle", "merge",
 )  # fmt: skip
 #: Longest time between two heartbeats that counts: a page sends one each minute, but its connection may be lost.
 MAX_ACTIVE_SECONDS = 1800
@@ -166,11 +168,20 @@ def workbench_context(
         if panel == "comments"
         else [],
         "names": suggested_names(request.project) if panel == "comments" else [],
+        "findings": arrange_findings(bench.view),
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,
         "revisions": _revisions(request, bench) if reference == "revisions" else [],
     }
+
+    @cache
+    def own_reasons() -> list[str]:
+        warned = {one.check for one in bench.view.warnings if not one.waiver}
+        return earlier_reasons(actor=request.user, project=work.slot.project, checks=warned)
+
+    # Called by the template only where a warning can be waived.
+    context["earlier_reasons"] = own_reasons
     ghosts = ghosts_of(draft=bench.draft, document=bench.document, fields=fields_of(request.project))
     context |= suggested_context(bench, ghosts, anchor if selected else "", work_url)
     if isinstance(selected, StepView):

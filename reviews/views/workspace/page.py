@@ -17,9 +17,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.comparison import describe, lookup
+from annotator.core.editing.scope import line_ends
 from annotator.errors import Conflict, DomainError
 from annotator.models import Draft
 from annotator.presentation.dialogue import pretty
+from annotator.presentation.findings import find_alike
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
@@ -167,11 +169,20 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
 @login_required
 @require_POST
 def waive(request: PageRequest, slot: str) -> HttpResponse:
-    """Waive a warning with a reason."""
+    """Waive a warning with a reason, or all of one check."""
     bench = open_bench(request, slot)
     key = (request.POST.get("check", ""), request.POST.get("anchor", ""), request.POST.get("value_hash", ""))
     finding = next((f for f in bench.view.warnings if (f.check, f.anchor, f.value_hash) == key), None)
     try:
+        if "waive-key:shown" in request.POST:
+            waivers.waive_alike(
+                actor=request.user,
+                work=bench.work,
+                keys=find_alike(bench.view.findings, key[0]),
+                shown=request.POST["waive-key:shown"],
+                reason=request.POST.get("reason", ""),
+            )
+            return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="findings", inspector=True)
         if finding is None:
             raise Conflict(_("This warning no longer exists because its value has changed."))
         waivers.waive(
@@ -181,6 +192,25 @@ def waive(request: PageRequest, slot: str) -> HttpResponse:
             anchor=finding.anchor,
             value_hash=finding.value_hash,
             reason=request.POST.get("reason", ""),
+        )
+    except DomainError as error:
+        return _refused(request, bench, error)
+    at, panel = request.POST.get("at"), request.POST.get("panel")
+    return _answer(request, bench, bench.draft, at=at, panel=panel, inspector=True)
+
+
+@login_required
+@require_POST
+def unwaive(request: PageRequest, slot: str) -> HttpResponse:
+    """Take back the waiver of a warning."""
+    bench = open_bench(request, slot)
+    try:
+        waivers.unwaive(
+            actor=request.user,
+            work=bench.work,
+            check=request.POST.get("check", ""),
+            anchor=request.POST.get("anchor", ""),
+            value_hash=request.POST.get("value_hash", ""),
         )
     except DomainError as error:
         return _refused(request, bench, error)
@@ -200,6 +230,22 @@ def comment(request: PageRequest, slot: str) -> HttpResponse:
     }
     try:
         comments.add_comment_once(actor=request.user, work=bench.work, **comment)
+    except DomainError as error:
+        return _refused(request, bench, error)
+    return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
+
+
+@login_required
+@require_POST
+def comment_change(request: PageRequest, slot: str, public_id: str) -> HttpResponse:
+    """Resolve a comment; with ``reopen``, open it again; with ``text``, change one's own."""
+    bench = open_bench(request, slot)
+    which: dict[str, Any] = {"actor": request.user, "public_id": public_id, "dialogue": bench.dialogue}
+    try:
+        if "text" in request.POST:
+            comments.edit_comment(**which, text=line_ends(request.POST["text"]))
+        else:
+            comments.resolve_comment(**which, reopen="reopen" in request.POST)
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, bench.draft, at=request.POST.get("at"), panel="comments", inspector=True)
@@ -251,7 +297,7 @@ def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], 
     context |= {
         "with_inspector": inspector,
         "settled": request.method == "POST",
-        "morphed": request.method == "POST" and (stays or context["panel"] == "graph"),
+        "morphed": request.method == "POST" and (stays or context["panel"] in ("graph", "findings")),
     }
     response = render(request, "reviews/workspace/update.html", context)
     response["X-Draft-Version"] = str(bench.draft.version)

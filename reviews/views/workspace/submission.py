@@ -13,9 +13,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.core.comparison import describe, value_text
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison import describe
+from annotator.core.comparison.field_titles import titled
 from annotator.errors import Conflict, DomainError
+from annotator.presentation.changes import change_lines, value_as_text
 from annotator.presentation.document import present
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
@@ -109,7 +110,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
         "verdict": verdict,
         "disputed": question,
         "refused": refusal_words(refused, bench, seen) if refused else "",
-        "changes": describe_changes_titled(
+        "changes": change_lines(
             bench.work.slot.revision.document(), bench.document, fields_of(bench.work.slot.project)
         ),
         "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
@@ -161,8 +162,8 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
                 "anchor": c.anchor,
                 "place": titled(describe(bench.document, c.anchor), c.anchor, fields),
                 "reason": c.reason,
-                "mine": value_text(c.mine),
-                "theirs": value_text(c.theirs),
+                "mine": value_as_text(c.anchor, c.mine, fields),
+                "theirs": value_as_text(c.anchor, c.theirs, fields),
                 "choice": choices.get(c.anchor, ""),
             }
             for c in conflicts[:CONFLICTS]
@@ -170,8 +171,8 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
         # The form carries the choices of the earlier pages.
         "decided": orjson.dumps(choices).decode(),
         "more": max(0, len(conflicts) - CONFLICTS),
-        "theirs": describe_changes_titled(bench.draft.base.document(), onto.document(), fields),
-        "mine": describe_changes_titled(bench.draft.base.document(), bench.document, fields),
+        "theirs": change_lines(bench.draft.base.document(), onto.document(), fields),
+        "mine": change_lines(bench.draft.base.document(), bench.document, fields),
     }
     return render(request, "reviews/workspace/merge.html", context, status=409 if request.method == "POST" else 200)
 

@@ -46,6 +46,11 @@ class Work:
         token = {"token": self.row["token"], "document": self.document, "reason": reason}
         self._http.post(f"{self._path}waive/", body | token, repeat=True)
 
+    def unwaive(self, finding: Row) -> None:
+        """Take back the waiver of a warning, so that it counts again."""
+        body = {name: finding[name] for name in ("check", "anchor", "value_hash")}
+        self._http.post(f"{self._path}unwaive/", body | {"token": self.row["token"]}, repeat=True)
+
     def keep(self, active_seconds: int = 0) -> str:
         """Keep the claim alive; return when it expires. ``active_seconds``: worked since the last call."""
         body = {"token": self.row["token"], "active_seconds": active_seconds}

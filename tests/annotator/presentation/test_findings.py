@@ -3,6 +3,7 @@
 from annotator.core.checks import Finding
 from annotator.presentation.dialogue import FindingView, pretty, worst
 from annotator.presentation.document import present
+from annotator.presentation.findings import arrange_findings, find_alike
 from tests.factories import make_document
 
 
@@ -85,3 +86,34 @@ def test_values_as_people_read_them():
     document = make_document()
     document["tasks"][0]["steps"][0]["observation"] = None
     assert present(document, []).tasks[0].steps[0].observation_text == ""
+
+
+def test_the_list_is_sorted_by_severity_and_place_and_many_of_one_check_are_a_group():
+    places = ["/tasks/t2/steps/s1/text", "/tasks/t1/steps/s0", "/tasks/t1/steps/s1", "/tasks/t1"]
+    found = [
+        finding("", "info", "a.note"),
+        *(finding(place, "warning", "b.many") for place in places),
+        finding("/tasks/t2", "warning", "c.one"),
+        finding("/tasks/t1", "warning", "c.one"),
+        finding("/tasks/t2/steps/s0", "error", "d.last"),
+        finding("/tasks/t1/policy", "error", "d.last"),
+        finding("/tasks/t2", "warning", "b.many", "waived"),
+    ]
+    waivers = {("b.many", "/tasks/t2", "waived"): "Wanted."}
+    view = present(make_document(tasks=2), found, waivers)
+    listed = arrange_findings(view)
+    assert [(group.check, [one.anchor for one in group.findings]) for group in listed.groups] == [
+        ("d.last", ["/tasks/t1/policy"]),
+        ("d.last", ["/tasks/t2/steps/s0"]),
+        ("b.many", ["/tasks/t1", "/tasks/t1/steps/s0", "/tasks/t1/steps/s1", "/tasks/t2/steps/s1/text"]),
+        ("c.one", ["/tasks/t1"]),
+        ("c.one", ["/tasks/t2"]),
+        ("a.note", [""]),
+    ]
+    assert [group.many for group in listed.groups] == [False, False, True, False, False, False]
+    assert [one.waiver for one in listed.waived] == ["Wanted."]
+    assert [one.row for one in listed.open] == list(dict.fromkeys(one.row for one in listed.open))
+    many = next(group for group in listed.groups if group.many)
+    assert sorted(find_alike(view.findings, "b.many")) == sorted(
+        (f.check, f.anchor, f.value_hash) for f in many.findings
+    )

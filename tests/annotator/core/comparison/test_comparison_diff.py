@@ -138,7 +138,7 @@ def test_changes_in_words():
         "order of tasks",
     ]
     dependencies = found["task 2, call s3 bookFlight, dependencies"]
-    assert (dependencies.before, dependencies.after) == ("s1 (parameter), s2 (parameter)", "nothing")
+    assert (dependencies.before, dependencies.after) == ("s1 (passes a value), s2 (passes a value)", "nothing")
     assert found["task 2, call s2 getWeather, observation"].after == "not annotated"
     assert found["task 2, call s5 search"].before is None
     assert '"city": "Oslo"' in found["task 2, call s5 search"].after
