@@ -281,6 +281,13 @@ def _stage(stage: Stage) -> dict[str, Any]:
         "blind": stage.blind,
         "verdicts": list(offered_verdicts(stage)),
         "checklist": [
-            {"key": item.key, "text": item.text, "per_task": item.per_task} for item in stage.checklist.items
+            {
+                "key": item.key,
+                "text": item.text,
+                "per_task": item.per_task,
+                "applies": item.applies,
+                "required": stage.checklist.required or item.required,
+            }
+            for item in stage.checklist.items
         ],
     }

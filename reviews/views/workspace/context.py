@@ -38,6 +38,7 @@ from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 from reviews.views.workspace.label_editor import label_editor
+from reviews.views.workspace.review_tab import review_context
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
@@ -53,6 +54,7 @@ _OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_rou
 PANELS = {
     "edit": gettext_lazy("Edit"),
     "graph": gettext_lazy("Graph"),
+    "review": gettext_lazy("Review"),
     "findings": gettext_lazy("Findings"),
     "comments": gettext_lazy("Comments"),
     "tools": gettext_lazy("Tools"),
@@ -91,12 +93,18 @@ def workbench_context(
     *,
     at: str | None = None,
     panel: str | None = None,
+    verdict: str = "",
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """Return the context of the workspace. ``refused``: a dependency that was just refused, and the cycle it would have
-    closed.
+    """Return the context of the workspace.
+
+    ``verdict``: the one that the Review tab shows as chosen. ``refused``: a dependency that was just refused, and the
+    cycle it would have closed.
     """
     work = bench.work
+    if panel == "review" and bench.disputed:
+        # A dispute has a page of its own.
+        panel = None
     if not request.htmx:
         work.claim.expires_at = claims.heartbeat(
             actor=request.user, token=work.claim.token, active_seconds=None
@@ -113,7 +121,7 @@ def workbench_context(
         "panels": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
             for key, label in PANELS.items()
-            if key != "graph" or bench.document["kind"] == "multi_turn"
+            if (key != "graph" or bench.document["kind"] == "multi_turn") and (key != "review" or not bench.disputed)
         ],
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
@@ -124,6 +132,9 @@ def workbench_context(
         if request.method == "POST"
         else at is not None and bool(request.htmx),
         "refusal": None,
+        "refused": "",
+        "refused_question": "",
+        "disputed": None,
         "fields": None,
         "tool": None,
         "task": None,
@@ -181,6 +192,8 @@ def workbench_context(
         # The fields of a case as a whole are beside its scenario.
         whole = selected is None or getattr(selected, "type", "") == "scenario"
         context |= label_editor(bench, "" if whole else anchor, context["suggested"])
+    if context["panel"] == "review":
+        context |= review_context(bench, verdict)
     if context["panel"] == "examples":
         context |= examples_context(request, bench, context["task"])
     if context["panel"] == "graph" and context["task"]:

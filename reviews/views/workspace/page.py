@@ -69,7 +69,7 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
         return redirect("workspace-settle", slot=slot)
     context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
     if request.htmx:
-        return _fragments(request, bench, context, inspector=True)
+        return update_page(request, bench, context, inspector=True)
     return render(request, "reviews/workspace/page.html", context)
 
 
@@ -234,10 +234,13 @@ def _answer(
         query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
         return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
     bench = Workbench(actor=request.user, work=bench.work, draft=draft)
-    return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
+    return update_page(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
 
 
-def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
+def update_page(
+    request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool
+) -> HttpResponse:
+    """Return the parts of the workspace that htmx replaces: dialogue, tool bar and, with ``inspector``, the editor."""
     # While the place stays the same, its editor is morphed, so that focus and open details stay.
     posted = request.POST
     stays = context["panel"] == "edit" and posted.get("at") == context["at"] and posted.get("as") == posted.get("was")
