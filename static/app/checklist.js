@@ -11,7 +11,7 @@
 // this module keeps the chosen verdict and the focus. The field `answer_times` gets the seconds of each answer since
 // the one before, as [[place, question, seconds, whether one key gave several], …].
 
-import {gettext} from "./translation.js";
+import {gettext, interpolate} from "./translation.js";
 
 const TEXT = "textarea, input:not([type=radio], [type=checkbox])";
 const ROW = ".check-item, .suggested-error";
@@ -73,13 +73,14 @@ function accept(row) {
       document.querySelector('[data-add-row="#named-errors"]').click();
       field = list.lastElementChild;
     }
-    list.closest("details").open = true;
     field.querySelector("[name=error-type]").value = kind;
     field.querySelector("[name=error-anchor]").value = anchor;
     for (const type of ["input", "change"]) field.querySelector("select").dispatchEvent(new Event(type, {bubbles: true}));
   }
   row.hidden = true;
   goOn(row);
+  const text = interpolate(gettext("Added to the errors found: %(error)s"), {error: row.querySelector("strong").textContent});
+  document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text}}));
 }
 
 function isNamed({dataset: {kind, anchor}}) {
@@ -134,7 +135,14 @@ document.addEventListener("change", ({target, isTrusted}) => {
   if (target.matches?.(".suggested-error input")) goOn(target.closest(".suggested-error"));
   if (isTrusted && target.matches?.(".check-item input[type=radio]")) noteTimes([target.closest(".check-item")]);
   showBlank();
+  countErrors();
 });
+
+function countErrors() {
+  const count = [...document.querySelectorAll("#named-errors [name=error-type]")].filter(({value}) => value).length;
+  const place = document.querySelector("[data-error-count]");
+  if (place) place.textContent = count ? `(${count})` : "";
+}
 
 function showBlank() {
   const note = document.querySelector("[data-blank-questions]");
@@ -219,6 +227,7 @@ function begin() {
   restoreVerdict(now);
   for (const row of now.querySelectorAll(".suggested-error")) row.hidden = isNamed(row);
   showBlank();
+  countErrors();
   if (isNew) {
     since = performance.now();
     if (document.querySelector(".error-summary")) return;
