@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('reviews', '0009_withdrawn_cycles'),
+        ("reviews", "0009_withdrawn_cycles"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='review',
-            name='answer_times',
+            model_name="review",
+            name="answer_times",
             field=models.JSONField(null=True),
         ),
     ]

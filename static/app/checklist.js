@@ -231,8 +231,10 @@ function begin() {
   if (isNew) {
     since = performance.now();
     if (document.querySelector(".error-summary")) return;
+    const blocked = document.querySelector("[data-blocked]");
     const first = rows().find(isOpen);
-    if (first) focusRow(first);
+    if (blocked) blocked.focus();
+    else if (first) focusRow(first);
     else finish();
   } else if (focused) {
     const fields = [...now.elements].filter(({name}) => name === focused.name);

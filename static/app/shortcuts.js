@@ -59,7 +59,9 @@ function nameOf(event) {
 
 // The key of an element in a closed menu works as well.
 function within(element) {
-  return element.closest("details.menu:not([open])") ?? element;
+  const menu = element.closest("details.menu:not([open])") ?? element;
+  const folded = menu.closest(".unfolded:not(:popover-open)");
+  return folded && getComputedStyle(folded).display === "none" ? folded.parentElement : menu;
 }
 
 function usable(element) {

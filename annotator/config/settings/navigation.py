@@ -23,24 +23,25 @@ ABSOLUTE_URL_OVERRIDES = {
     "annotator.webhook": lambda webhook: reverse("webhook", args=[webhook.project.slug, webhook.public_id]),
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
-# The navigation bar of a project: page, label, keyboard shortcut, roles that see it (empty: every member). Pages for
-# some roles only are in a menu, so that the bar fits in one row.
-PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("project", _("Project"), "g p", ()),
-    ("dialogue-list", _("Dialogues"), "g d", ()),
-    ("statistics", _("Statistics"), "g t", ()),
-    ("release-list", _("Releases"), "g r", ()),
-    ("guideline", _("Guideline"), "g g", ()),
-    ("feedback-list", _("Feedback"), "g f", ()),
-    ("protocol", _("Protocol"), "g o", ()),
-    ("member-list", _("People"), "g e", ()),
-    ("review-session-list", _("Disputes"), "g x", _OVERSEERS),
-    ("gold-list", _("Gold"), "g k", _OVERSEERS),
-    ("history-list", _("History"), "g y", _OVERSEERS),
-    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
-    ("import-list", _("Imports"), "g i", _ADMINISTRATORS),
-    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS),
-    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS),
-    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS),
-    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS),
+_EVERYONE: tuple[str, ...] = ()
+# The navigation of a project: page, label, keyboard shortcut, roles that see it, and roles that see it in the bar;
+# for the others it is in the project's menu. An annotator needs four pages all day.
+PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None]] = [
+    ("dialogue-list", _("Dialogues"), "g d", _EVERYONE, _EVERYONE),
+    ("guideline", _("Guideline"), "g g", _EVERYONE, _EVERYONE),
+    ("feedback-list", _("Feedback"), "g f", _EVERYONE, _EVERYONE),
+    ("project", _("Project"), "g p", _EVERYONE, _OVERSEERS),
+    ("statistics", _("Statistics"), "g t", _EVERYONE, _OVERSEERS),
+    ("release-list", _("Releases"), "g r", _EVERYONE, _ADMINISTRATORS),
+    ("protocol", _("Protocol"), "g o", _EVERYONE, None),
+    ("member-list", _("People"), "g e", _EVERYONE, None),
+    ("review-session-list", _("Disputes"), "g x", _OVERSEERS, None),
+    ("gold-list", _("Gold"), "g k", _OVERSEERS, None),
+    ("history-list", _("History"), "g y", _OVERSEERS, None),
+    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS, None),
+    ("import-list", _("Imports"), "g i", _ADMINISTRATORS, None),
+    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS, None),
+    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS, None),
+    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS, None),
+    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS, None),
 ]

@@ -53,7 +53,9 @@ def suggest_errors(
     found = list(grounds.items())[:MAX_SUGGESTIONS]
     return [
         SuggestedError(
-            value_hash([kind, anchor, [[one.anchor, one.kind.value, one.before, one.after] for one in made]]), kind, anchor
+            value_hash([kind, anchor, [[one.anchor, one.kind.value, one.before, one.after] for one in made]]),
+            kind,
+            anchor,
         )
         for (kind, anchor), made in found
     ]

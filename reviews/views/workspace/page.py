@@ -68,6 +68,8 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
     if bench.disputed and not request.GET:
         return redirect("workspace-settle", slot=slot)
     context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
+    if request.htmx and context["reference"]:
+        return render(request, "reviews/workspace/reference/body.html", context)
     if request.htmx:
         return update_page(request, bench, context, inspector=True)
     return render(request, "reviews/workspace/page.html", context)
@@ -237,9 +239,7 @@ def _answer(
     return update_page(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
 
 
-def update_page(
-    request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool
-) -> HttpResponse:
+def update_page(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
     """Return the parts of the workspace that htmx replaces: dialogue, tool bar and, with ``inspector``, the editor."""
     # While the place stays the same, its editor is morphed, so that focus and open details stay.
     posted = request.POST
