@@ -124,8 +124,8 @@ class ChecklistItemSerializer(serializers.Serializer[Any]):
     applies = serializers.ChoiceField(
         [*Applies],
         help_text=(
-            "What it is asked about: always, several_tasks (dialogues with two tasks or more), later_tasks (tasks after "
-            "the first) or has_calls (tasks, or dialogues, that call a tool). Other answers are left out."
+            "What it is asked about: always, several_tasks (dialogues with two tasks or more), later_tasks (tasks "
+            "after the first) or has_calls (tasks, or dialogues, that call a tool). Other answers are left out."
         ),
     )
     required = serializers.BooleanField(help_text="Whether a submission must answer it with true or false.")

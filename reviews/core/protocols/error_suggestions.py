@@ -50,15 +50,14 @@ def suggest_errors(
         for kind, anchor in _suggested_by(change, types, lasting, renamed):
             if kind in kinds:
                 grounds[kind, anchor].append(change)
-    found = list(grounds.items())[:MAX_SUGGESTIONS]
     return [
-        SuggestedError(
-            value_hash([kind, anchor, [[one.anchor, one.kind.value, one.before, one.after] for one in made]]),
-            kind,
-            anchor,
-        )
-        for (kind, anchor), made in found
+        SuggestedError(value_hash([kind, anchor, [_plain(change) for change in made]]), kind, anchor)
+        for (kind, anchor), made in list(grounds.items())[:MAX_SUGGESTIONS]
     ]
+
+
+def _plain(change: Change) -> list[Any]:
+    return [change.anchor, change.kind.value, change.before, change.after]
 
 
 def _suggested_by(
