@@ -25,12 +25,12 @@ from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.suggestion_decisions import suggested_for
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
+from reviews.core.protocols.questions import WHOLE
 from reviews.models import Claim, ClaimState, Review
 from reviews.services.queue import claims
 from reviews.services.queue.progress import read_progress
 from reviews.services.queue.slot_work import load_claim, load_claimed_item, load_slot_work
 from reviews.services.submission import submit
-from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.validation import open_draft_of, waive_found
 
 DENIED = OpenApiResponse(ErrorSerializer, "Your role does not allow this.")

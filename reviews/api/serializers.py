@@ -128,7 +128,9 @@ class ChecklistItemSerializer(serializers.Serializer[Any]):
             "after the first) or has_calls (tasks, or dialogues, that call a tool). Other answers are left out."
         ),
     )
-    required = serializers.BooleanField(help_text="Whether a submission must answer it with true or false.")
+    required = serializers.BooleanField(  # type: ignore[assignment]
+        help_text="Whether a submission must answer it with true or false."
+    )
 
 
 class WorkStageSerializer(serializers.Serializer[Any]):

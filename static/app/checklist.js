@@ -25,6 +25,7 @@ const rows = () => [...document.querySelectorAll(ROW)].filter((row) => row.check
 const radio = (item, value) => item.querySelector(`input[type=radio][value=${value}]`);
 const isBlank = (item) => item.matches(".check-item") && !item.querySelector("input[type=radio]:checked");
 const isOpen = (row) => isBlank(row) || row.matches(".suggested-error");
+const blankIn = (fieldset) => [...fieldset.querySelectorAll(".check-item")].filter(isBlank);
 const firstBlank = () => rows().find((row) => "required" in row.dataset && isBlank(row));
 
 // --- the focus --------------------------------------------------------------------------------------------------------
@@ -111,10 +112,9 @@ document.addEventListener(
       answer([row], "no");
       row.querySelector(".check-note input").focus();
     } else {
-      const items = [...row.parentElement.querySelectorAll(".check-item")];
-      const rest = key === "Y" ? items.slice(items.indexOf(row)).filter((item) => item === row || isBlank(item)) : [row];
-      answer(rest, "yes");
-      goOn(rest.at(-1));
+      const rest = key === "Y" ? blankIn(row.parentElement).filter((item) => item !== row) : [];
+      answer([row, ...rest], "yes");
+      goOn(rest.at(-1) ?? row);
     }
   },
   true,
@@ -124,9 +124,13 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest?.(".suggested-error button[name=accept]");
   const link = event.target.closest?.("[data-question-link]");
   const question = link && document.getElementById(decodeURIComponent(link.hash.slice(1)));
-  if (!button && !question) return;
+  const rest = event.target.closest?.("[data-yes-rest]") ? blankIn(event.target.closest("fieldset")) : [];
+  if (!button && !question && !rest.length) return;
   event.preventDefault();
-  if (button) accept(button.closest(".suggested-error"));
+  if (rest.length) {
+    answer(rest, "yes");
+    goOn(rest.at(-1));
+  } else if (button) accept(button.closest(".suggested-error"));
   else focusRow(question);
 });
 

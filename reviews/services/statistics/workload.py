@@ -146,10 +146,11 @@ def _of_answers(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key, int]]:
     done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True), answer_times__isnull=False)
     rows = done.values_list("pk", "stage_run__stage", "person__pseudonym", "slot__is_gold", "answer_times").order_by()
     for review, stage, person, is_gold, times in rows.iterator(chunk_size=500):
+        found: dict[str, Any] = times or {}
         prefix = "gold_" if is_gold else ""
-        for tenths in chain.from_iterable(answers.values() for answers in times["tenths"].values()):
+        for tenths in chain.from_iterable(answers.values() for answers in found["tenths"].values()):
             yield review, (f"{prefix}asked", stage, person, tenths_key(tenths)), 1
-        together = sum(map(len, times["together"].values()))
+        together = sum(len(keys) for keys in found["together"].values())
         if together:
             yield review, (f"{prefix}bulk", stage, person, ""), together
 
