@@ -169,6 +169,7 @@ function readTimes() {
 }
 
 function noteTimes(items) {
+  if (!form()?.elements.answer_times) return;
   const seconds = (performance.now() - since) / 1000 / items.length;
   since = performance.now();
   const times = readTimes();
@@ -203,7 +204,7 @@ document.addEventListener(
       focusRow(blank);
       const text = gettext("Nothing was sent: this question needs an answer.");
       document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
-    } else if (target.elements.answer_times) {
+    } else {
       target.elements.answer_times.value = JSON.stringify(timesToSend());
     }
   },
@@ -220,7 +221,12 @@ document.addEventListener("htmx:before:swap", () => {
   focused = field?.form && field.form === form() ? {name: field.name, value: field.value, id: field.id} : null;
 });
 
-document.addEventListener("htmx:after:swap", () => begin());
+document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
+  // An edit that was answered after the tab was opened: its answer left the tab as it was.
+  const late = ctx?.edit?.outcome === "saved" && form() && form() === shown;
+  begin();
+  if (late) globalThis.htmx.ajax("GET", form().getAttribute("action"), {source: document.body, target: "#edit-note", swap: "innerHTML"});
+});
 
 function begin() {
   const now = form();
