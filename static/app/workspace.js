@@ -42,13 +42,25 @@ function focusField() {
   const selector = wanted;
   wanted = "";
   const inspector = document.getElementById("inspector");
-  if (!selector || !inspector || document.activeElement?.closest?.("#inspector :is(textarea, input, select, code-editor)")) return;
+  if (!selector || !inspector) return;
   const within = selector === "*" ? inspector : inspector.querySelector(selector);
   const fields = [...(within?.querySelectorAll(FIELDS) ?? [])].filter((one) => one.checkVisibility() && !one.readOnly && !one.disabled);
   // A list of tools comes before the arguments, but is rarely what is wrong.
   const field = fields.find((one) => one.localName !== "select") ?? fields[0];
   field?.focus({preventScroll: true});
   field?.scrollIntoView({block: "nearest"});
+}
+
+// A text field is as high as its text, also where the style sheet cannot say so.
+if (!CSS.supports("field-sizing", "content")) {
+  const grow = (field) => {
+    field.style.blockSize = "auto";
+    field.style.blockSize = `${Math.min(field.scrollHeight + 4, innerHeight * 0.6)}px`;
+  };
+  const growAll = () => document.querySelectorAll("#inspector textarea").forEach((field) => field.checkVisibility() && grow(field));
+  document.addEventListener("input", ({target}) => target.matches?.("#inspector textarea") && grow(target));
+  document.addEventListener("htmx:after:swap", growAll);
+  growAll();
 }
 
 // --- keep the selection in view ------------------------------------------------------------------------------------------
