@@ -80,6 +80,7 @@ function accept(row) {
   }
   row.hidden = true;
   goOn(row);
+  countErrors();
   const text = interpolate(gettext("Added to the errors found: %(error)s"), {error: row.querySelector("strong").textContent});
   document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text}}));
 }
@@ -143,6 +144,8 @@ document.addEventListener("change", ({target, isTrusted}) => {
 });
 
 function countErrors() {
+  const open = [...document.querySelectorAll(".suggested-error")].filter((row) => !row.hidden && !row.querySelector("input").checked);
+  for (const section of document.querySelectorAll(".suggested-errors")) section.hidden = !open.length;
   const count = [...document.querySelectorAll("#named-errors [name=error-type]")].filter(({value}) => value).length;
   const place = document.querySelector("[data-error-count]");
   if (place) place.textContent = count ? `(${count})` : "";

@@ -197,7 +197,9 @@ class _Maker:
             "buttons": self.buttons("question", here, row, rows),
             "text": self.field(f"{here}/text", _("Question %(number)s") % {"number": row + 1}),
             "per_task": self.field(f"{here}/per_task"),
-            "applies": self.field(f"{here}/applies", words=APPLIES),
+            "applies": self.field(
+                f"{here}/applies", _("When question %(number)s is asked") % {"number": row + 1}, words=APPLIES
+            ),
             "required": self.field(f"{here}/required"),
         }
 
