@@ -304,11 +304,20 @@ def _count(*dialogues: Dialogue) -> None:
 # --- review -----------------------------------------------------------------------------------------------------------
 
 
-def adopt_c3(team: Team, **options: Any) -> Any:
-    """Put the ``c3`` protocol in force; returns its version."""
-    from reviews.services.protocols.versions import adopt_preset
+def adopt_c3(team: Team, *, conditions: bool = False, **options: Any) -> Any:
+    """Put the ``c3`` protocol in force; returns its version. Without ``conditions`` every question is asked about a
+    dialogue with one task, too.
+    """
+    from reviews.core.protocols import Applies
+    from reviews.services.protocols.versions import adopt_protocol, translated_preset
 
-    return adopt_preset(actor=team.administrator, project=team.project, preset="c3", **options)
+    protocol = translated_preset("c3", **options)
+    if not conditions:
+        definition = protocol.model_dump()
+        for item in (item for stage in definition["stages"] for item in stage["checklist"]["items"]):
+            item["applies"] = Applies.ALWAYS
+        protocol = type(protocol).model_validate(definition)
+    return adopt_protocol(actor=team.administrator, project=team.project, protocol=protocol)
 
 
 def begin(project: Project, dialogues: Sequence[Dialogue] | Iterable[Dialogue]) -> list[Dialogue]:

@@ -25,12 +25,12 @@ from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.suggestion_decisions import suggested_for
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
+from reviews.core.protocols.questions import WHOLE
 from reviews.models import Claim, ClaimState, Review
 from reviews.services.queue import claims
 from reviews.services.queue.progress import read_progress
 from reviews.services.queue.slot_work import load_claim, load_claimed_item, load_slot_work
 from reviews.services.submission import submit
-from reviews.services.submission.checklists import WHOLE
 from reviews.services.submission.take_back import take_back
 from reviews.services.submission.validation import open_draft_of, waive_found
 from reviews.services.submission.waivers import unwaive
@@ -324,6 +324,13 @@ def _stage(stage: Stage) -> dict[str, Any]:
         "blind": stage.blind,
         "verdicts": list(offered_verdicts(stage)),
         "checklist": [
-            {"key": item.key, "text": item.text, "per_task": item.per_task} for item in stage.checklist.items
+            {
+                "key": item.key,
+                "text": item.text,
+                "per_task": item.per_task,
+                "applies": item.applies,
+                "required": stage.checklist.required or item.required,
+            }
+            for item in stage.checklist.items
         ],
     }

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from annotator.api.inputs import BoundedDictField, BoundedListField, Input, StrictBooleanField, StrictCharField
 from annotator.api.schema import DOCUMENT_SCHEMA
+from reviews.core.protocols import Applies
 from reviews.models import Review, ReviewError, Ruling, Verdict
 from reviews.services.submission.checklists import without_yes
 from reviews.services.submission.waivers import MAX_REASON as MAX_WAIVER_REASON
@@ -125,6 +126,16 @@ class ChecklistItemSerializer(serializers.Serializer[Any]):
     key = serializers.CharField()
     text = serializers.CharField()
     per_task = serializers.BooleanField()
+    applies = serializers.ChoiceField(
+        [*Applies],
+        help_text=(
+            "What it is asked about: always, several_tasks (dialogues with two tasks or more), later_tasks (tasks "
+            "after the first) or has_calls (tasks, or dialogues, that call a tool). Other answers are left out."
+        ),
+    )
+    required = serializers.BooleanField(  # type: ignore[assignment]
+        help_text="Whether a submission must answer it with true or false."
+    )
 
 
 class WorkStageSerializer(serializers.Serializer[Any]):

@@ -55,6 +55,9 @@ class Review(Row):
     #: blank, so that SQLite adds the column without rewriting the table.
     submission_hash = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001
     seconds = models.PositiveIntegerField(default=0)
+    #: How long the answers of the checklist took, as in ``services.submission.answer_times``; null where no browser
+    #: measured it. Null rather than empty, so that SQLite adds the column without rewriting the table.
+    answer_times = models.JSONField(null=True)
     sealed = models.BooleanField(default=False)
     created_at = models.DateTimeField()
 

@@ -12,12 +12,12 @@ class WorkloadCount(Row):
     """The number of reviews or errors with a key. See ``reviews.services.statistics.workload``."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
-    #: What is counted: "day", "time", "named" or "received".
+    #: What is counted: "day", "time", "asked", "together", "named" or "received".
     what = models.CharField(max_length=10)
     stage = models.CharField(max_length=40)
     #: The person's pseudonym; blank for the author of content that was imported.
     person = models.CharField(max_length=12, blank=True)
-    #: A day in the project's time zone, seconds, or an error type.
+    #: A day in the project's time zone, seconds, tenths of a second, or an error type; blank for "together".
     key = models.CharField(max_length=40)
     count = models.BigIntegerField()
 

@@ -35,6 +35,12 @@ def outcome_words(outcome: str) -> str:
 
 
 @register.filter
+def applies_words(condition: str) -> str:
+    """Return when a question of a checklist is asked."""
+    return _(differences.APPLIES.get(condition, condition))
+
+
+@register.filter
 def content_words(content: str) -> str:
     """Return which content a row of an outcome table is about."""
     return _(differences.CONTENT_RULES.get(content, content))

@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison.field_titles import titled
 from annotator.errors import DomainError, Invalid
 from annotator.models import Role
+from annotator.presentation.changes import change_lines
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.custom_fields import fields_of
@@ -118,7 +119,7 @@ def training_new(request: PageRequest) -> HttpResponse:
             entered, answer = items.preview(source)
             preview = {
                 "source": source,
-                "errors": describe_changes_titled(entered.document(), answer.document(), fields_of(project)),
+                "errors": change_lines(entered.document(), answer.document(), fields_of(project)),
                 "document": given.get("document") or pretty(answer.document()),
             }
             if request.method == "POST":
@@ -207,8 +208,8 @@ def training_result(request: PageRequest, slot: str) -> HttpResponse:
         "standing": standing,
         "failed_words": failed_words(standing) if own and standing and standing.state == "failed" else "",
         "places": _places(found.result, answer, fields) if found.result else [],
-        "differences": describe_changes_titled(mine, answer, fields),
-        "repairs": describe_changes_titled(seen, answer, fields),
+        "differences": change_lines(mine, answer, fields),
+        "repairs": change_lines(seen, answer, fields),
         "stage": stage_titles(project).get(found.item.stage, found.item.stage),
         "trail": _trail(request, found.item.dialogue.external_id),
     }

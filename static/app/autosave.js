@@ -230,10 +230,10 @@ globalThis.htmx?.registerExtension("assay-autosave", {
 });
 
 // A morph compares markup, and changes only the markup of a ticked box or a chosen option. So the fields' values are
-// copied into their markup before it, and back from it afterwards. words.js keeps input that is not saved: in those
-// forms the markup is what the server has stored.
+// copied into their markup before it, and back from it afterwards. words.js keeps input that is not saved, and that of a
+// review: in those forms the markup is what the server has stored.
 const CURRENT = "#chat [aria-current]";
-const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *)";
+const MARKED = "#inspector :is(input, select, textarea):not(form[data-unsent] *, form[data-keep] *)";
 
 document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   const editor = document.querySelector("#inspector");
@@ -359,11 +359,19 @@ document.addEventListener(
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
-    if (await allSaved()) form.requestSubmit(submitter);
+    if (await allSaved()) sendForm(form, submitter);
+    else if (form.dataset.keep) emit("toast", {tone: "bad", text: gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")});
     else emit("toast", {tone: "bad", text: gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.")});
   },
   true,
 );
+
+/** Submit a form. The answers to the edits it waited for may have replaced it. */
+function sendForm(form, submitter) {
+  const shown = form.isConnected ? form : document.getElementById(form.id);
+  const same = (button) => button.type === "submit" && button.name === submitter?.name && button.className === submitter?.className;
+  if (shown) shown.requestSubmit(form.isConnected ? submitter : [...shown.elements].find(same));
+}
 
 function allSaved() {
   return new Promise((resolve) => {

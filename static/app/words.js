@@ -33,7 +33,7 @@ const DAYS = 30;
 /** How long another window's input is left alone if the window did not report that it closed: it may still be open. */
 const OPEN_MINUTES = 10;
 /** Hidden fields that do not identify the form. */
-const UNIDENTIFYING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "sending", "active_seconds"]);
+const UNIDENTIFYING = new Set(["csrfmiddlewaretoken", "seen", "edit", "at", "panel", "morph", "reshape", "explicit", "was", "kept", "edits", "sending", "active_seconds", "answer_times"]);
 const isUnidentifying = (name) => UNIDENTIFYING.has(name) || name.startsWith("waive-key:");
 /** Fields that identify the form or the type of its input; they are not typed. */
 const UNTYPED = new Set(["op", "anchor", "as"]);
@@ -371,7 +371,8 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   ctx.request.body.set("edits", edits.value);
 });
 
-// A review or a settlement concerns the saved draft: unsaved changes in the editor would be lost.
+// A settlement concerns the saved draft: unsaved changes in the editor would be lost. (In the workspace, a review waits
+// for them: see autosave.js.)
 document.addEventListener(
   "submit",
   (event) => {
@@ -441,7 +442,9 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
 async function showStored(form) {
   const {id} = form;
   const seen = form.elements.seen?.value;
-  await globalThis.htmx.ajax("GET", location.href, {source: document.body, target: form, select: `#${id}`, swap: "outerHTML"});
+  // The form's own page: the address may show another part of the workspace.
+  const page = form.getAttribute("action") || location.href;
+  await globalThis.htmx.ajax("GET", page, {source: document.body, target: form, select: `#${id}`, swap: "outerHTML"});
   const moved = document.getElementById(id)?.elements.seen?.value !== seen;
   const text = moved
     ? gettext("This form and the draft were also changed in another window. This page now shows the saved versions.")

@@ -123,6 +123,7 @@ function arrive() {
   focusField();
 }
 
+if (document.getElementById("inspector")?.dataset.panel === "review") openSheet();
 if (side && new URLSearchParams(location.search).has("at")) {
   openSheet();
   const part = current();
@@ -156,7 +157,8 @@ document.addEventListener("click", (event) => {
   if (back?.matches("a")) setSheet("closed");
   // A link to a place in the dialogue is of no use below the sheet.
   const link = event.target.closest?.('#inspector-side a[href^="#"]');
-  if (link && NARROW.matches) setSheet("closed");
+  const target = link && document.getElementById(decodeURIComponent(link.hash.slice(1)));
+  if (link && NARROW.matches && !side.contains(target)) setSheet("closed");
 });
 
 document.addEventListener("keydown", (event) => {

@@ -3,6 +3,7 @@
 from reviews.core.protocols.outcomes import Combination, combinations, decide, offered_verdicts
 from reviews.core.protocols.presets import MAJORITY_OF_THREE, PRESETS, ImpossibleOption, load_preset
 from reviews.core.protocols.protocol import (
+    Applies,
     AuthorRule,
     Checklist,
     ChecklistItem,
@@ -20,5 +21,6 @@ from reviews.core.protocols.protocol import (
     Verdict,
     read_protocol,
 )
+from reviews.core.protocols.questions import Question, questions_about
 from reviews.core.protocols.random_draws import Allotment, Candidate, draw_round, draw_sample, population_hash
 from reviews.core.protocols.validation import validate

@@ -7,7 +7,18 @@ from typing import Any
 
 from annotator.core.text import gettext_noop
 from reviews.core.protocols.outcomes import combinations, deciding_rule
-from reviews.core.protocols.protocol import ANY, Checklist, ContentRule, Entry, EntryMode, OutcomeRule, Protocol, Stage
+from reviews.core.protocols.protocol import (
+    ANY,
+    Applies,
+    Checklist,
+    ChecklistItem,
+    ContentRule,
+    Entry,
+    EntryMode,
+    OutcomeRule,
+    Protocol,
+    Stage,
+)
 
 #: Words by value; strings, so that they also name what a form holds.
 STAGE_KINDS: Mapping[str, str] = {
@@ -42,6 +53,12 @@ OUTCOMES: Mapping[str, str] = {
     "restart": gettext_noop("repeat the stage"),
     "return": gettext_noop("return to the stage that escalated it"),
     "confirm": gettext_noop("ask another reviewer to confirm"),
+}
+APPLIES: Mapping[str, str] = {
+    "always": gettext_noop("always"),
+    "several_tasks": gettext_noop("if there are two tasks or more"),
+    "later_tasks": gettext_noop("after the first task"),
+    "has_calls": gettext_noop("where a tool is called"),
 }
 CONTENT_RULES: Mapping[str, str] = {
     "any": gettext_noop("any"),
@@ -185,16 +202,21 @@ def rule_words(rule: OutcomeRule) -> str:
 def _checklist_lines(before: Checklist, after: Checklist) -> Iterator[tuple[str, str, str]]:
     for what, left, right in _rest(before, after, {"version", "items"}):
         yield f"Checklist, {what.lower()}", left, right
-    old = {item.key: _item(item.text, item.per_task) for item in before.items}
-    new = {item.key: _item(item.text, item.per_task) for item in after.items}
+    old = {item.key: _item(item) for item in before.items}
+    new = {item.key: _item(item) for item in after.items}
     for key in [*new, *(key for key in old if key not in new)]:
         yield f"Checklist, {key}", old.get(key, ""), new.get(key, "")
     if [key for key in old if key in new] != [key for key in new if key in old]:
         yield "Checklist, order", ", ".join(old), ", ".join(new)
 
 
-def _item(text: str, per_task: bool) -> str:
-    return f"{text} ({'for each task' if per_task else 'once'})"
+def _item(item: ChecklistItem) -> str:
+    words = ["for each task" if item.per_task else "once"]
+    if item.applies is not Applies.ALWAYS:
+        words.append(APPLIES[item.applies])
+    if item.required:
+        words.append("required")
+    return f"{item.text} ({', '.join(words)})"
 
 
 def _taxonomy(before: Protocol, after: Protocol) -> Iterator[Difference]:

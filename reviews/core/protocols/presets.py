@@ -10,6 +10,7 @@ from annotator.core.roles import Role
 from annotator.core.text import gettext_noop as _
 from reviews.core.protocols.protocol import (
     ANY,
+    Applies,
     AuthorRule,
     Checklist,
     ChecklistItem,
@@ -83,14 +84,22 @@ _SINGLE_ROUND = (
     ChecklistItem(key="relevance", text=_("Every call and the answer serve the user’s request")),
     ChecklistItem(key="facts", text=_("Arguments, observations and answer are correct and consistent")),
     ChecklistItem(key="language", text=_("The message sounds like a real user; wording and language fit")),
-    _once(key="variety", text=_("The tasks differ in what they ask and how they ask it")),
+    _once(
+        key="variety",
+        text=_("The tasks differ in what they ask and how they ask it"),
+        applies=Applies.SEVERAL_TASKS,
+    ),
     ChecklistItem(key="strategy", text=_("The policy label is the best way to handle the request")),
     ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
 )
 #: The same appendix, second step.
 _MULTI_ROUND = (
-    _once(key="coherence", text=_("The tasks form one coherent conversation")),
-    ChecklistItem(key="long_context", text=_("Information from earlier tasks is used, and used correctly")),
+    _once(key="coherence", text=_("The tasks form one coherent conversation"), applies=Applies.SEVERAL_TASKS),
+    ChecklistItem(
+        key="long_context",
+        text=_("Information from earlier tasks is used, and used correctly"),
+        applies=Applies.LATER_TASKS,
+    ),
     ChecklistItem(key="completion", text=_("The steps complete the task")),
     _once(key="gold", text=_("The dialogue matches the gold-standard examples")),
 )
@@ -103,13 +112,17 @@ _ROUND = (
     ChecklistItem(key="hidden", text=_("The message doesn’t contain what the information label says is hidden")),
     ChecklistItem(key="calls", text=_("Tools, arguments and dependencies are correct, and no call is redundant")),
     ChecklistItem(key="answer", text=_("The answer agrees with the observations")),
-    _once(key="switches", text=_("The policy changes between tasks as often as possible")),
+    _once(
+        key="switches",
+        text=_("The policy changes between tasks as often as possible"),
+        applies=Applies.SEVERAL_TASKS,
+    ),
 )
 #: After AsyncTool, section 2.2.3, “Trajectory validation”: the three patterns of errors that the paper found.
 _EXECUTED = (
     _once(key="conditions", text=_("The first call starts from the task’s true initial conditions")),
     _once(key="prerequisites", text=_("No call that a later call depends on is missing")),
-    _once(key="formats", text=_("Every argument is in a format that its tool supports")),
+    _once(key="formats", text=_("Every argument is in a format that its tool supports"), applies=Applies.HAS_CALLS),
 )
 #: The same section, “Correction and disambiguation”.
 _UNAMBIGUOUS = (

@@ -3,7 +3,15 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    ValidationError,
+    model_serializer,
+)
 
 from annotator.core.roles import Role
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
@@ -79,6 +87,18 @@ class EntryMode(StrEnum):
     ROUNDS = "rounds"
 
 
+class Applies(StrEnum):
+    """Which dialogues or tasks a question of a checklist is about; others are not asked it."""
+
+    ALWAYS = "always"
+    #: Dialogues with two tasks or more.
+    SEVERAL_TASKS = "several_tasks"
+    #: Every task but the first; of a whole dialogue: one with two tasks or more.
+    LATER_TASKS = "later_tasks"
+    #: Tasks, or whole dialogues, that call a tool.
+    HAS_CALLS = "has_calls"
+
+
 #: Marks a share, in the JSON Schema, that the editor shows in per cent.
 _PERCENT: dict[str, Any] = {"format": PERCENT}
 
@@ -144,6 +164,19 @@ class ChecklistItem(_Part):
     text: Words
     #: Whether it is answered for each task, or once for the dialogue.
     per_task: bool = Field(default=True, title=_("for each task"))
+    applies: Applies = Field(default=Applies.ALWAYS, title=_("Asked"))
+    #: Whether it must be answered although the checklist as a whole is voluntary.
+    required: bool = Field(default=False, title=_("required"))
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out later fields with their default: versions from before them keep their text and hash."""
+        data: dict[str, Any] = write(self)
+        if self.applies is Applies.ALWAYS:
+            del data["applies"]
+        if not self.required:
+            del data["required"]
+        return data
 
 
 class Checklist(_Part):

@@ -94,6 +94,19 @@ class PersonWork:
         return sum(self.by_stage.values())
 
 
+@dataclass(frozen=True)
+class PersonTimes:
+    """How long one person takes: median seconds for an item and for a question of the checklist, None if unknown."""
+
+    pseudonym: str
+    items: int
+    per_item: float | None
+    questions: int
+    per_question: float | None
+    #: Of the questions: how many were answered together with others, by one key.
+    together: int
+
+
 class Days(NamedTuple):
     """When the work will be done; ``latest`` is None if the pace varies too much for a bound."""
 
@@ -217,6 +230,38 @@ def read_people(*, project: Project) -> list[PersonWork]:
         counts[pseudonym][stage] += count
     people = [PersonWork(pseudonym, dict(stages)) for pseudonym, stages in counts.items()]
     return sorted(people, key=lambda one: (-one.total, one.pseudonym))
+
+
+def read_person_times(
+    *, project: Project, viewer: User, person: User | None = None, shown_to: User | None = None
+) -> list[PersonTimes]:
+    """Return how long each person takes for items and questions, or one person, in the order of their pseudonyms.
+
+    In a blind stage that has not ended only the viewer's own reviews count, as in ``read_times``. ``shown_to``: as for
+    ``read_throughput``.
+    """
+    found: dict[str, dict[str, list[tuple[int, int]]]] = {}
+    for what in ("time", "asked", "bulk"):
+        by_person = found.setdefault(what, defaultdict(list))
+        less = _less(project, person, what, shown_to)
+        held = partial(count_unsettled, project, person, what=what, viewer=viewer)
+        for (pseudonym, key), count in _sums(_rows(project, what, person, shown_to), "person", "key", less, held):
+            by_person[pseudonym].append((int(key or 0), count))
+    out = []
+    for pseudonym in sorted(found["time"].keys() | found["asked"].keys()):
+        items, questions = found["time"].get(pseudonym, []), found["asked"].get(pseudonym, [])
+        per_item, per_question = quartiles(items), quartiles(questions)
+        out.append(
+            PersonTimes(
+                pseudonym,
+                sum(count for _, count in items),
+                None if per_item is None else per_item[1],
+                sum(count for _, count in questions),
+                None if per_question is None else per_question[1] / 10,
+                sum(count for _, count in found["bulk"].get(pseudonym, [])),
+            )
+        )
+    return out
 
 
 def read_outlook(*, project: Project, now: datetime, shown_to: User | None = None) -> Outlook:

@@ -2,17 +2,21 @@
 
 A review is put into the outbox when it is submitted (see ``counting``). Its errors are counted only after its stage has
 settled, so that the counts reveal nothing about a blind stage. ``person`` is a pseudonym. Reviews of gold items are not
-work on the benchmark and have their own keys (``gold_day``, ``gold_time``), for people who must not know gold items.
+work on the benchmark and have their own keys (``gold_day``, ``gold_time`` …), for people who must not know gold items.
 Keys:
 
     day      the day of the submission in the project's time zone
     time     seconds of activity, in steps of 1 below a minute, 5 below ten minutes, else 30; 0 means unknown
+    asked    tenths of a second for a question of the checklist, in steps of 1 below ten seconds, 5 below a minute, else
+             50; once for each answer whose time is known
+    bulk     blank: how many of these answers one key gave together
     named    an error type, once for each error or ruling of the reviewer
     received an error type, once for each error named in a revision that this person wrote
 """
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -48,6 +52,8 @@ class _Work(Counting[Part, Key]):
         for what in ("day", "time"):
             for [review], key, count in _of_reviews(project, reviews, what, "pk"):
                 counted[review, False][key] += count
+        for review, key, count in _of_answers(reviews):
+            counted[review, False][key] += count
         for review, key in _of_errors(Review.objects.filter(pk__in=[review for review, errors in items if errors])):
             counted[review, True][key] += 1
         return counted
@@ -70,7 +76,7 @@ def count_unsettled(project: Project, person: User | None, *, what: str, viewer:
     """Return counts of reviews in blind stages that have not ended, without gold items: colleagues can't see them
     yet.
 
-    ``what``: ``day`` or ``time``. The viewer's own reviews are not included.
+    ``what``: ``day``, ``time``, ``asked`` or ``bulk``. The viewer's own reviews are not included.
     """
     held = Review.objects.filter(project=project, sealed=True).exclude(dialogue__gold_role=GoldRole.GOLD)
     if person is not None:
@@ -103,9 +109,20 @@ def seconds_key(seconds: int) -> str:
     return str((seconds + step // 2) // step * step)
 
 
+def tenths_key(tenths: int) -> str:
+    """Return the time of an answer as a key, in tenths of a second."""
+    step = 1 if tenths < 100 else 5 if tenths < 600 else 50
+    return str((tenths + step // 2) // step * step)
+
+
 def _added_up(project: Project, reviews: QuerySet[Review], what: str) -> Tally[Key]:
     """Add up in the database, because many reviews may wait in a blind stage."""
     out: Tally[Key] = Tally()
+    if what in ("asked", "bulk"):
+        for _, key, count in _of_answers(reviews):
+            if key[0].removeprefix("gold_") == what:
+                out[key] += count
+        return out
     for _, key, count in _of_reviews(project, reviews, what):
         out[key] += count
     return out
@@ -128,6 +145,20 @@ def _of_reviews(
     for *group, prefix, stage, person, found, count in rows:
         value = found.isoformat() if what == "day" else seconds_key(found)
         yield group, (f"{prefix}{what}", stage, person, value), count
+
+
+def _of_answers(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key, int]]:
+    """Yield how often each review answered a question in each time, and how many answers it gave together."""
+    done = reviews.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True), answer_times__isnull=False)
+    rows = done.values_list("pk", "stage_run__stage", "person__pseudonym", "slot__is_gold", "answer_times").order_by()
+    for review, stage, person, is_gold, times in rows.iterator(chunk_size=500):
+        found: dict[str, Any] = times or {}
+        prefix = "gold_" if is_gold else ""
+        for tenths in chain.from_iterable(answers.values() for answers in found["tenths"].values()):
+            yield review, (f"{prefix}asked", stage, person, tenths_key(tenths)), 1
+        together = sum(len(keys) for keys in found["together"].values())
+        if together:
+            yield review, (f"{prefix}bulk", stage, person, ""), together
 
 
 def _of_errors(reviews: QuerySet[Review]) -> Iterator[tuple[int, Key]]:

@@ -10,10 +10,9 @@ from django.utils.translation import ngettext
 from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import covers
 from annotator.errors import Invalid
-from reviews.core.protocols import Stage
+from reviews.core.protocols import Question, Stage, questions_about
+from reviews.core.protocols.questions import WHOLE
 
-#: Key of the whole dialogue in a checklist's answers, next to the ids of tasks.
-WHOLE = "dialogue"
 MAX_NOTE = 1000
 
 Answers = dict[str, dict[str, bool | None]]
@@ -31,12 +30,14 @@ class AnswerRow:
 
 
 def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any], *, passing: bool) -> Answers:
-    """Return the answers about tasks of the submitted document.
+    """Return the answers about tasks of the submitted document, to the questions that are asked about it.
 
-    ``passing``: the verdict approves, so a “No” contradicts it. Raises Invalid for malformed answers, and for the first
-    missing one if the stage requires all.
+    An answer to a question that does not apply is left out, as those about other tasks are: the dialogue may have had
+    more tasks when it was given. ``passing``: the verdict approves, so a “No” contradicts it. Raises Invalid for
+    malformed answers, and for the first required one that is missing.
     """
     items = {item.key: item for item in stage.checklist.items}
+    asked = _asked(stage, document)
     out: Answers = {}
     for place in _places(document):
         answers = given.get(place)
@@ -51,14 +52,15 @@ def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, 
                 raise Invalid(_no_item(key, place))
             if answer is not None and not isinstance(answer, bool):
                 raise Invalid(_("The answer to “%(key)s” must be true, false or null.") % {"key": key})
+            if (place, key) not in asked:
+                continue
             if answer is False and passing:
                 raise Invalid(
                     _("You answered “No” to “%(question)s” (%(place)s). Fix the problem, or reject or escalate.")
                     % {"question": items[key].text, "place": _words(document, place)}
                 )
             out.setdefault(place, {})[key] = answer
-    if stage.checklist.required:
-        _require_all(stage, document, out)
+    _require_answers(stage, document, out)
     return out
 
 
@@ -68,6 +70,7 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
     Raises Invalid for malformed notes, and for a note on a “Yes”, because a note says what is wrong.
     """
     items = {item.key: item for item in stage.checklist.items}
+    asked = _asked(stage, document)
     out: Notes = {}
     for place in _places(document):
         notes = given.get(place)
@@ -82,7 +85,7 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
                 raise Invalid(
                     _("A note may have at most %(limit)s characters and no NUL character.") % {"limit": f"{MAX_NOTE:,}"}
                 )
-            if note.strip():
+            if note.strip() and (place, key) in asked:
                 out.setdefault(place, {})[key] = note.strip()
     for place, key in ((place, key) for place, notes in out.items() for key in notes):
         if answers.get(place, {}).get(key) is True:
@@ -120,13 +123,12 @@ def require_grounds(
                 )
 
 
-def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (task id or "dialogue", item key) of every question without a yes or no, in order."""
+def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Question]:
+    """Return every question that is asked about the document and has no yes or no, in order."""
     return [
-        (place, item.key)
-        for place in _places(document)
-        for item in stage.checklist.items
-        if item.per_task is not (place == WHOLE) and not isinstance(answers.get(place, {}).get(item.key), bool)
+        question
+        for question in questions_about(stage.checklist, document)
+        if not isinstance(answers.get(question.place, {}).get(question.item.key), bool)
     ]
 
 
@@ -143,22 +145,33 @@ def answer_rows(
     ]
 
 
-def _require_all(stage: Stage, document: Mapping[str, Any], answers: Answers) -> None:
-    open_items = unanswered(stage, document, answers)
-    if not open_items:
+def _asked(stage: Stage, document: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(question.place, question.item.key) for question in questions_about(stage.checklist, document)}
+
+
+def _require_answers(stage: Stage, document: Mapping[str, Any], answers: Answers) -> None:
+    missing = [question for question in unanswered(stage, document, answers) if question.required]
+    if not missing:
         return
-    place, key = open_items[0]
-    text = next(item.text for item in stage.checklist.items if item.key == key)
-    raise Invalid(
-        ngettext(
+    first = missing[0]
+    if stage.checklist.required:
+        sentence = ngettext(
             "Answer every question of the checklist. %(count)s is still open: “%(question)s” (%(place)s).",
             "Answer every question of the checklist. %(count)s are still open. The first is “%(question)s” "
             "(%(place)s).",
-            len(open_items),
+            len(missing),
         )
-        % {"count": len(open_items), "question": text, "place": _words(document, place)},
-        checklist=[place, key],
-        unanswered=[list(one) for one in open_items],
+    else:
+        sentence = ngettext(
+            "Answer the required questions of the checklist. %(count)s is still open: “%(question)s” (%(place)s).",
+            "Answer the required questions of the checklist. %(count)s are still open. The first is “%(question)s” "
+            "(%(place)s).",
+            len(missing),
+        )
+    raise Invalid(
+        sentence % {"count": len(missing), "question": first.item.text, "place": _words(document, first.place)},
+        checklist=[first.place, first.item.key],
+        unanswered=[[one.place, one.item.key] for one in missing],
     )
 
 

@@ -29,7 +29,15 @@ MAX_STEPS = 100
 MAX_FORM = 8 << 20
 
 #: The fields of a form, and the number of keys of a place in each.
-_DEPTHS = {"reason": 1, "checklist": 3, "notes": 3, "named_errors": 1, "rulings": 2, "review_session": 2}
+_DEPTHS = {
+    "reason": 1,
+    "checklist": 3,
+    "notes": 3,
+    "named_errors": 1,
+    "dropped_errors": 2,
+    "rulings": 2,
+    "review_session": 2,
+}
 FieldPath = tuple[str, ...]
 _ANYWHERE: FieldPath = ()
 #: A window shows what is stored.

@@ -49,6 +49,7 @@ from reviews.services.queue.claims import stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count
+from reviews.services.submission.answer_times import AnswerTimes, stored_times
 from reviews.services.submission.validation import Submission, prepare
 from reviews.services.transitions.moves import CycleContext
 from reviews.services.transitions.transition_log import Journal
@@ -78,6 +79,7 @@ def submit_review(
     named_errors: Sequence[Mapping[str, Any]] = (),
     reason: str = "",
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]] = (),
+    answer_times: AnswerTimes | None = None,
 ) -> Review:
     """Submit the actor's review of a slot that they have claimed.
 
@@ -86,6 +88,7 @@ def submit_review(
     ``verdict`` may be blank in a self-check and in a dispute. ``checklist``: {task id or "dialogue":
     {item: true | false | null}}, ``notes``: the same with texts. ``named_errors``: [{kind, anchor, note}]. ``rulings``:
     {anchor: {choice: left | right | third | none, value, reason_kind, reason}}, one for each disputed place.
+    ``answer_times``: how long the person took for each answer, where a browser measured it.
 
     Submitting the same twice returns the same review, unless it was taken back in between (see ``take_back``); anything
     else is a Conflict with the stored ``review``. An
@@ -118,7 +121,7 @@ def submit_review(
                 rulings=rulings,
             )
             with suppress(_FieldsChanged), transaction.atomic():
-                return _submit(actor, claim, submission, sent)
+                return _submit(actor, claim, submission, sent, answer_times or {})
     except _TooLate as late:
         if document is not None and not _keep(actor, slot, document):
             raise Conflict(
@@ -185,7 +188,7 @@ def _require_holder(actor: User, slot: Slot) -> None:
         raise _TooLate(str(_GONE))
 
 
-def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Review:
+def _submit(actor: User, claim: Claim, submission: Submission, sent: str, times: AnswerTimes) -> Review:
     slot, seen, run = claim.slot, claim.slot.revision, claim.slot.stage_run
     dialogue = slot.dialogue
     roles, now, *_others = lock_eligibility(actor=actor, project=dialogue.project)
@@ -225,6 +228,7 @@ def _submit(actor: User, claim: Claim, submission: Submission, sent: str) -> Rev
         reason=submission.reason,
         submission_hash=sent,
         seconds=seconds,
+        answer_times=stored_times(times, submission.checklist),
         sealed=run.blind,
         created_at=now,
     )

@@ -36,8 +36,8 @@ from reviews.models import (
 )
 from reviews.services.queue.claims import put_back_untouched, require_room, retake, revive, stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
-from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.queue.slot_work import branch_of
+from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.statistics.workload import withdraw_work_count
 from reviews.services.submission.submit import lock_and_read_again
 from reviews.services.transitions.transition_log import Journal

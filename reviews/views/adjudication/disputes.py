@@ -38,13 +38,9 @@ from reviews.views.workspace.form_versions import (
     window_of,
 )
 from reviews.views.workspace.graph import open_bench
-from reviews.views.workspace.submission import (
-    after_submission,
-    checklist_of,
-    checklist_rows,
-    filled_in,
-    named_error_rows,
-)
+from reviews.views.workspace.review_fields import checklist_of, filled_in
+from reviews.views.workspace.review_tab import checklist_rows, named_error_rows
+from reviews.views.workspace.submission import after_submission
 
 
 @login_required

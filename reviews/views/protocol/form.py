@@ -17,6 +17,7 @@ from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.labels import words_of
 from reviews.core.protocols import Outcome, Protocol
 from reviews.core.protocols.differences import (
+    APPLIES,
     AUTHOR_RULES,
     CONTENT_RULES,
     ENTRY_MODES,
@@ -196,6 +197,10 @@ class _Maker:
             "buttons": self.buttons("question", here, row, rows),
             "text": self.field(f"{here}/text", _("Question %(number)s") % {"number": row + 1}),
             "per_task": self.field(f"{here}/per_task"),
+            "applies": self.field(
+                f"{here}/applies", _("When question %(number)s is asked") % {"number": row + 1}, words=APPLIES
+            ),
+            "required": self.field(f"{here}/required"),
         }
 
     def kind(self, place: int, known: frozenset[str]) -> dict[str, Any]:

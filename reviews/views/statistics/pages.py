@@ -35,6 +35,7 @@ from reviews.services.statistics.throughput import (
     read_error_types,
     read_outlook,
     read_people,
+    read_person_times,
     read_throughput,
     read_times,
 )
@@ -74,6 +75,9 @@ def progress(request: PageRequest) -> HttpResponse:
     if overseer:
         shown_names = {pseudonym: str(person) for pseudonym, person in names.items()}
         tables["people"] = made.people_table(people, titles, shown_names)
+        person_times = read_person_times(project=project, viewer=request.user)
+        if person_times:
+            tables["person_times"] = made.person_times_table(person_times, shown_names)
     return answer(
         request,
         "reviews/statistics/progress.html",
@@ -240,6 +244,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
         project=project, now=now, person=whose, by_week=True, shown_to=shown_to, settled=whose.pk != request.user.pk
     )
     times = read_times(project=project, viewer=request.user, person=whose, shown_to=shown_to)
+    person_times = read_person_times(project=project, viewer=request.user, person=whose, shown_to=shown_to)
     named, received = (
         read_error_types(project=project, person=whose, received=one, hide_answers=hides) for one in (False, True)
     )
@@ -248,6 +253,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     tables |= {
         "throughput": made.throughput_table(throughput),
         "times": made.time_table(times),
+        "person_times": made.person_times_table(person_times, {whose.pseudonym: str(whose)}),
         "named": made.error_type_table(named, titles, "error_types-named", _("Errors reported")),
         "received": made.error_type_table(received, titles, "error_types-received", _("Errors received")),
     }
@@ -263,6 +269,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
             if whose.pk == request.user.pk
             else _("Work of %(person)s") % {"person": whose},
             "is_me": whose.pk == request.user.pk,
+            "person_times": person_times,
             "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
             "throughput_chart": drawn(made.throughput_chart(throughput)) if throughput.total else "",
             "time_chart": drawn(made.time_chart(times)) if times else "",

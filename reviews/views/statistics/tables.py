@@ -17,7 +17,7 @@ from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.field_answers import AnswerCount
 from reviews.services.statistics.round_errors import RoundErrors
-from reviews.services.statistics.throughput import ErrorTypeCount, PersonWork, StageTime, Throughput
+from reviews.services.statistics.throughput import ErrorTypeCount, PersonTimes, PersonWork, StageTime, Throughput
 from reviews.views.statistics.layout import Column, Table, bounds, duration, figure_columns
 
 #: The place of a row with all suggestions of a source.
@@ -370,6 +370,23 @@ def people_table(people: Sequence[PersonWork], titles: Mapping[str, str], names:
     person = Column("person", _("Person"), of=lambda one: names.get(one.pseudonym, one.pseudonym))
     columns = [person, *_by_stage(people, titles)]
     return Table.listing(people, key="people", caption=_("Reviews by person"), columns=columns)
+
+
+def person_times_table(times: Sequence[PersonTimes], names: Mapping[str, str]) -> Table:
+    """Return the median time for an item and for a question of the checklist, by person."""
+    return Table.listing(
+        times,
+        key="person-times",
+        caption=_("Median time per item and per question"),
+        columns=[
+            Column("person", _("Person"), of=lambda one: names.get(one.pseudonym, one.pseudonym)),
+            Column("items", _("Items"), "count", "items"),
+            Column("median_item_s", _("Median per item"), "seconds", "per_item"),
+            Column("questions", _("Questions"), "count", "questions"),
+            Column("median_question_s", _("Median per question (s)"), "count", "per_question"),
+            Column("together", _("Answered together"), "count", "together"),
+        ],
+    )
 
 
 def _by_stage(found: Sequence[ErrorTypeCount | PersonWork], titles: Mapping[str, str]) -> list[Column]:

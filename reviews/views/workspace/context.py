@@ -41,6 +41,7 @@ from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 from reviews.views.workspace.label_editor import label_editor
+from reviews.views.workspace.review_tab import review_context
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
@@ -101,12 +102,18 @@ def workbench_context(
     *,
     at: str | None = None,
     panel: str | None = None,
+    verdict: str = "",
     refused: tuple[Pair | None, tuple[str, ...]] = (None, ()),
 ) -> dict[str, Any]:
-    """Return the context of the workspace. ``refused``: a dependency that was just refused, and the cycle it would have
-    closed.
+    """Return the context of the workspace.
+
+    ``verdict``: the one that the Review tab shows as chosen. ``refused``: a dependency that was just refused, and the
+    cycle it would have closed.
     """
     work = bench.work
+    if panel == "review" and bench.disputed:
+        # A dispute has a page of its own.
+        panel = None
     if not request.htmx:
         work.claim.expires_at = claims.heartbeat(
             actor=request.user, token=work.claim.token, active_seconds=None
@@ -125,7 +132,7 @@ def workbench_context(
         "tabs": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
             for key, label in TABS.items()
-            if key != "graph" or bench.document["kind"] == "multi_turn"
+            if (key != "graph" or bench.document["kind"] == "multi_turn") and (key != "review" or not bench.disputed)
         ],
         "references": [(key, label, f"{work_url}?panel={key}") for key, label in REFERENCES.items()],
         "reference": reference,
@@ -139,6 +146,9 @@ def workbench_context(
         if request.method == "POST"
         else at is not None and bool(request.htmx),
         "refusal": None,
+        "refused": "",
+        "refused_question": "",
+        "disputed": None,
         "fields": None,
         "tool": None,
         "task": None,
@@ -205,6 +215,8 @@ def workbench_context(
         # The fields of a case as a whole are beside its scenario.
         whole = selected is None or getattr(selected, "type", "") == "scenario"
         context |= label_editor(bench, "" if whole else anchor, context["suggested"])
+    if panel == "review":
+        context |= review_context(bench, verdict)
     if reference == "examples":
         context |= examples_context(request, bench, context["task"])
     if panel == "graph" and context["task"]:

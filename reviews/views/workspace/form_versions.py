@@ -117,7 +117,7 @@ def _words(bench: Workbench, place: FieldPath, verdict: str) -> str:
         return _("Decision on %(place)s") % {"place": describe(bench.document, keys[0])}
     if name == "review_session":
         return {"people": _("Decided together"), "note": _("Note for the record")}.get(keys[0], _("Review session"))
-    return _("Errors found") if name == "named_errors" else reason_label(bench, verdict)
+    return _("Errors found") if name in ("named_errors", "dropped_errors") else reason_label(bench, verdict)
 
 
 def _value(bench: Workbench, place: FieldPath, value: Any) -> str:

@@ -74,7 +74,7 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
     if request.htmx and context["reference"]:
         return render(request, "reviews/workspace/reference/body.html", context)
     if request.htmx:
-        return _fragments(request, bench, context, inspector=True)
+        return update_page(request, bench, context, inspector=True)
     return render(request, "reviews/workspace/page.html", context)
 
 
@@ -149,9 +149,7 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
         try:
             claim = claims.claim_next(actor=request.user, project=project, stage=work.slot.stage)
         except Conflict as error:
-            return redirect_refused(
-                request, project, error, before=_("Skipped. Your draft is kept."), undo=undo
-            )
+            return redirect_refused(request, project, error, before=_("Skipped. Your draft is kept."), undo=undo)
         if claim is not None and claim.slot.stage_run_id != work.slot.stage_run_id:
             messages.info(request, _("Skipped. Your draft is kept. This is the next item."), extra_tags=undo)
             return redirect("workspace", slot=claim.slot.public_id)
@@ -287,10 +285,11 @@ def _answer(
         query = urlencode({key: value for key, value in (("at", at), ("panel", panel)) if value and len(value) < 2_000})
         return HttpResponseRedirect(f"{reverse('workspace', args=[bench.work.slot.public_id])}?{query}")
     bench = Workbench(actor=request.user, work=bench.work, draft=draft)
-    return _fragments(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
+    return update_page(request, bench, workbench_context(request, bench, at=at, panel=panel), inspector=inspector)
 
 
-def _fragments(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
+def update_page(request: PageRequest, bench: Workbench, context: dict[str, Any], *, inspector: bool) -> HttpResponse:
+    """Return the parts of the workspace that htmx replaces: dialogue, tool bar and, with ``inspector``, the editor."""
     # While the place stays the same, its editor is morphed, so that focus and open details stay.
     posted = request.POST
     stays = context["panel"] == "edit" and posted.get("at") == context["at"] and posted.get("as") == posted.get("was")

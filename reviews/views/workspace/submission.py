@@ -1,13 +1,11 @@
-"""From a draft to a verdict: the form of the review, the submit page, and the merge with a newer revision."""
+"""From a draft to a verdict: the form of the review, the Review tab, and the merge with a newer revision."""
 
-import json
-from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -17,7 +15,6 @@ from annotator.core.comparison import describe
 from annotator.core.comparison.field_titles import titled
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.changes import change_lines, value_as_text
-from annotator.presentation.document import present
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
@@ -26,25 +23,18 @@ from reviews.models import Review, Verdict
 from reviews.services.queue import claims
 from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import submit as submissions
-from reviews.services.submission.checklists import without_yes
+from reviews.services.submission.answer_times import read_times
 from reviews.services.submission.review_forms import store_form
 from reviews.services.submission.take_back import can_take_back
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
-from reviews.views.workspace.form_versions import (
-    ask,
-    disputed,
-    is_kept,
-    reason_label,
-    refusal_words,
-    require_shown,
-    window_of,
-)
+from reviews.views.workspace.form_versions import ask, disputed, is_kept, refusal_words, require_shown, window_of
 from reviews.views.workspace.leaving import undo_url
+from reviews.views.workspace.page import update_page
+from reviews.views.workspace.review_fields import checklist_of, filled_in
+from reviews.views.workspace.review_tab import open_suggestions
 
-#: Empty rows for errors; a button adds more.
-ERROR_ROWS = 3
 #: Conflicts of a merge on one page: Django accepts a few thousand fields in a form.
 CONFLICTS = 100
 _SIDES = ("mine", "theirs")
@@ -55,20 +45,26 @@ _SIDES = ("mine", "theirs")
 def review_form(request: PageRequest, slot: str) -> HttpResponse:
     """Save the form of the review (autosave)."""
     bench = open_workbench(actor=request.user, slot_id=slot)
+    changes = filled_in(request)
+    accepted = next((one for one in open_suggestions(bench) if one.key == request.POST.get("accept")), None)
+    if accepted is not None:
+        # Without scripts. The page itself adds a row to the form.
+        named = {"kind": accepted.kind, "anchor": accepted.anchor, "note": ""}
+        changes["named_errors"] = [*changes.get("named_errors", []), named]
     try:
-        kept = store_form(actor=request.user, work=bench.work, changes=filled_in(request), window=window_of(request))
+        kept = store_form(actor=request.user, work=bench.work, changes=changes, window=window_of(request))
     except Conflict as conflict:
         return ask(request, bench, conflict, _submit_url(request, bench))
-    if {"over", "more"} & request.POST.keys() and not request.htmx:
+    if {"over", "more", "accept"} & request.POST.keys() and not request.htmx:
         return redirect(_submit_url(request, bench))
     return is_kept(HttpResponse(status=204), kept)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-@takes("verdict")
+@takes("verdict", "at")
 def submit(request: PageRequest, slot: str) -> HttpResponse:
-    """Show the submit page (changes, findings, checklist, reason), or submit the review."""
+    """Show the workspace with the Review tab open and a verdict chosen, or submit the review."""
     bench = open_workbench(actor=request.user, slot_id=slot)
     if bench.disputed:
         # Only the page of the dispute has the rulings and the people present in a review session.
@@ -97,6 +93,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
                 named_errors=filled.get("named_errors", []),
                 reason=filled.get("reason", ""),
                 rulings=filled.get("rulings", {}),
+                answer_times=read_times(request.POST.get("answer_times", "")),
             )
         except DomainError as error:
             refused = error
@@ -105,20 +102,18 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             return after_submission(request, bench, review)
     keep_url = reverse("workspace-form", args=[slot])
     question = disputed(request, bench, refused, keep_url=keep_url, page_url=_submit_url(request, bench))
-    context = workbench_context(request, bench)
+    at = (request.POST if request.method == "POST" else request.GET).get("at")
+    context = workbench_context(request, bench, at=at, panel="review", verdict=verdict)
+    if request.htmx:
+        return update_page(request, bench, context, inspector=True)
     context |= {
-        "verdict": verdict,
         "disputed": question,
         "refused": refusal_words(refused, bench, seen) if refused else "",
-        "changes": change_lines(
-            bench.work.slot.revision.document(), bench.document, fields_of(bench.work.slot.project)
-        ),
-        "chosen": next((one for one in context["verdicts"] if one["value"] == verdict), None),
-        "approving": verdict in (Verdict.APPROVE, Verdict.FIX),
-        "reason_label": reason_label(bench, verdict),
-        "checklist": checklist_rows(bench),
-    } | named_error_rows(bench, is_open=verdict != Verdict.APPROVE)
-    return render(request, "reviews/workspace/submit.html", context, status=refused.status if refused else 200)
+        "refused_question": "-".join(["q", *refused.details["checklist"]])
+        if refused and "checklist" in refused.details
+        else "",
+    }
+    return render(request, "reviews/workspace/page.html", context, status=refused.status if refused else 200)
 
 
 def _submit_url(request: PageRequest, bench: Workbench) -> str:
@@ -206,116 +201,3 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         messages.info(request, _("You have finished all your items in this stage."))
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)
-
-
-def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checklist answers to submit. The note of a “No” that became a “Yes” stays in the form only."""
-    checklist = filled.get("checklist", {})
-    return {"checklist": checklist, "notes": without_yes(checklist, filled.get("notes", {}))}
-
-
-def filled_in(request: PageRequest) -> dict[str, Any]:
-    """Return the posted fields of the review: reason, checklist, named errors, rulings; only those that were sent."""
-    posted = request.POST
-    out: dict[str, Any] = {}
-    if "reason" in posted:
-        out["reason"] = posted["reason"].replace("\r\n", "\n").strip()
-    checklist: dict[str, dict[str, bool | None]] = {}
-    notes: dict[str, dict[str, str]] = {}
-    for key in posted:
-        # The id of a task may hold colons.
-        what, _separator, rest = key.partition(":")
-        task, colon, item = rest.rpartition(":")
-        if what == "check" and colon:
-            checklist.setdefault(task, {})[item] = {"yes": True, "no": False}.get(posted[key])
-        elif what == "check-note" and colon:
-            notes.setdefault(task, {})[item] = posted[key].strip()
-    if checklist:
-        out["checklist"] = checklist
-    if notes:
-        out["notes"] = notes
-    if "error-type" in posted:
-        rows = zip(
-            posted.getlist("error-type"),
-            posted.getlist("error-anchor"),
-            posted.getlist("error-note"),
-            strict=False,
-        )
-        # An error without a type cannot be submitted yet, but its note is kept.
-        out["named_errors"] = [
-            {"kind": kind, "anchor": anchor, "note": note} for kind, anchor, note in rows if kind or note.strip()
-        ]
-    rulings = {}
-    for key in posted:
-        if key.startswith("why:"):
-            # The choice may come last; what was typed before it is kept.
-            anchor = key.removeprefix("why:")
-            rulings[anchor] = {
-                "choice": posted.get(f"ruling:{anchor}", ""),
-                "value": _third(posted, anchor),
-                "reason_kind": posted.get(f"why:{anchor}", ""),
-                "reason": posted.get(f"note:{anchor}", "").strip(),
-                "follow": f"follow:{anchor}" in posted,
-            }
-    if rulings:
-        out["rulings"] = rulings
-    session = posted.get("review-session", "")
-    if session.isascii() and session.isdigit() and len(session) < 19:
-        out["review_session"] = {
-            "session": int(session),
-            "people": posted.getlist("present"),
-            "note": posted.get("session-note", "").replace("\r\n", "\n").strip(),
-        }
-    return out
-
-
-def _third(posted: QueryDict, anchor: str) -> str:
-    """Return a third version as typed; for dependencies the selected list as JSON."""
-    if f"deps:{anchor}" not in posted:
-        return posted.get(f"third:{anchor}", "").replace("\r\n", "\n")
-    chosen = [text.rpartition(" ") for text in posted.getlist(f"dep:{anchor}") if " " in text]
-    return json.dumps([{"id": step, "kind": kind} for step, _, kind in chosen])
-
-
-def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
-    """Return the stage's checklist as rows of questions: for the dialogue, then for each task."""
-    answers, notes = bench.form.get("checklist", {}), bench.form.get("notes", {})
-    places = [("dialogue", _("The dialogue"), False)]
-    places += [(task.id, _("Task %(number)s") % {"number": task.number}, True) for task in bench.view.tasks]
-    rows = []
-    for key, title, per_task in places:
-        items = [
-            {
-                "key": item.key,
-                "text": item.text,
-                "answer": answers.get(key, {}).get(item.key),
-                "note": notes.get(key, {}).get(item.key, ""),
-            }
-            for item in bench.stage.checklist.items
-            if item.per_task is per_task
-        ]
-        if items:
-            rows.append({"key": key, "title": title, "items": items})
-    return rows
-
-
-def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
-    """Return the context of the rows of named errors; ``is_open`` shows them even if no error is named yet."""
-    named = bench.form.get("named_errors", [])
-    return {
-        "named_error_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(ERROR_ROWS))],
-        "named_errors_open": is_open or bool(named),
-        "taxonomy": bench.work.protocol.error_types_in_use(),
-        "places": _places(bench),
-    }
-
-
-def _places(bench: Workbench) -> list[tuple[str, str]]:
-    """Return (anchor, label) of every place for an error: the parts of the draft, then those the reviewer removed."""
-    places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
-    if bench.changed:
-        seen = bench.work.slot.revision.document()
-        for part in present(seen, []).parts:
-            removed = _("%(place)s (removed by you)") % {"place": describe(seen, part.anchor)}
-            places.setdefault(part.anchor, removed)
-    return list(places.items())

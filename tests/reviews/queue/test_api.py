@@ -58,7 +58,7 @@ def test_a_claim_brings_all_it_takes_to_review(team: Team, dialogue: Dialogue) -
     assert stage["kind"] == "self_check"
     assert stage["blind"] is False
     assert stage["verdicts"] == ["approve", "fix", "reject", "escalate"]
-    assert {"key", "text", "per_task"} == set(stage["checklist"][0])
+    assert {"key", "text", "per_task", "applies", "required"} == set(stage["checklist"][0])
     held = Claim.objects.get(token=work["token"])
     assert held.person == team.annotator
     assert held.slot.public_id == work["slot"]

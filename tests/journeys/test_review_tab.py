@@ -1,0 +1,114 @@
+"""The Review tab beside the dialogue: its keys, and what stays while the draft and the tabs change."""
+
+import pytest
+from playwright.sync_api import expect
+
+from reviews.models import Review
+from reviews.services.protocols.versions import adopt_protocol, current_protocol
+from tests.journeys.workspaces import ANSWER, start_self_check
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def require(team, *keys):
+    protocol = current_protocol(team.project)
+    definition = protocol.model_dump()
+    for item in (item for stage in definition["stages"] for item in stage["checklist"]["items"]):
+        item["required"] = item["key"] in keys
+    adopt_protocol(actor=team.administrator, project=team.project, protocol=type(protocol).model_validate(definition))
+
+
+def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibility):
+    require(team, "hidden")
+    window = start_self_check(window_of, team)
+    page = window.page
+    page.keyboard.press("a")
+    page.wait_for_url("**/submit/**")
+
+    def focused():
+        return page.evaluate("document.activeElement.closest('.check-item')?.id ?? document.activeElement.localName")
+
+    expect(page.locator("#q-dialogue-variety")).to_contain_text("The tasks differ")
+    assert focused() == "q-dialogue-variety"
+    page.keyboard.press("y")
+    assert focused() == "q-t1-relevance"
+    page.keyboard.press("n")
+    expect(page.locator("#q-t1-relevance .check-note input")).to_be_focused()
+    # In the note, letters are text.
+    page.keyboard.type("yes and no")
+    page.keyboard.press("Enter")
+    expect(page.locator("#q-t1-facts input").first).to_be_focused()
+    page.keyboard.press("y")
+    expect(page.get_by_text("Go to the first required question")).to_be_visible()
+    page.get_by_role("button", name="Submit and close").click()
+    expect(page.locator("#q-t1-hidden input").first).to_be_focused()
+    expect(page.locator("#toasts")).to_contain_text("this question needs an answer")
+    assert not Review.objects.exists()
+    page.keyboard.press("Shift+Y")
+    expect(page.get_by_text("Go to the first required question")).to_be_hidden()
+    # What was answered before stays as it was.
+    expect(page.locator("#q-t1-relevance").get_by_label("No", exact=True)).to_be_checked()
+    check_accessibility(page)
+    page.get_by_role("radio", name="Reject").check()
+    page.locator("#reason").fill("It misses the point.")
+    page.keyboard.press("ControlOrMeta+Enter")
+    page.wait_for_url("**/")
+    review = Review.objects.get()
+    assert review.checklist["t1"] | {"relevance": False} == review.checklist["t1"]
+    assert review.checklist_notes == {"t1": {"relevance": "yes and no"}}
+    assert set(review.answer_times["together"]["t1"]) == {"language", "strategy", "hidden"}
+
+
+def test_input_stays_while_the_draft_and_the_tabs_change(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(ANSWER)
+    with window.saving():
+        page.locator("#answer-text").fill("It is clear and 18 degrees in Ghent!")
+    window.open_panel("Review")
+    expect(page.locator("#verdict")).to_contain_text("Ghent!")
+    page.get_by_role("radio", name="Approve with fix").check()
+    page.locator("#reason").fill("Livelier.")
+    window.open_panel("Edit")
+    expect(page.locator("#answer-text")).to_have_value("It is clear and 18 degrees in Ghent!")
+    window.open_panel("Review")
+    expect(page.locator("#reason")).to_have_value("Livelier.")
+    expect(page.get_by_role("radio", name="Approve with fix")).to_be_checked()
+    # The list of changes and the version that is submitted follow undo and redo, and so does the verdict.
+    with window.saving():
+        page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#verdict")).not_to_contain_text("Ghent!")
+    expect(page.get_by_role("radio", name="Approve", exact=True)).to_be_checked()
+    expect(page.locator("#reason")).to_have_value("Livelier.")
+    with window.saving():
+        page.get_by_role("button", name="Redo").click()
+    expect(page.locator("#verdict")).to_contain_text("Ghent!")
+    suggestion = page.locator(".suggested-error")
+    expect(suggestion).to_contain_text("Wrong or unsupported answer")
+    suggestion.get_by_label("Drop").check()
+    expect(suggestion).to_be_hidden()
+    window.open_panel("Edit")
+    window.open_panel("Review")
+    expect(page.locator("#reason")).to_have_value("Livelier.")
+    expect(suggestion).to_have_count(0)
+    page.get_by_role("button", name="Submit and close").click()
+    window.expect_home()
+    review = Review.objects.get()
+    assert (review.verdict, review.reason, review.errors.count()) == ("fix", "Livelier.", 0)
+
+
+def test_a_review_waits_for_the_last_edit_and_is_about_it(window_of, team):
+    window = start_self_check(window_of, team)
+    page, held = window.page, []
+    window.open_place(ANSWER)
+    page.route("**/edit/", lambda route: held.append(route))
+    with page.expect_request("**/edit/"):
+        page.locator("#answer-text").fill("It is clear and 18 degrees in Ghent!")
+        window.open_panel("Review")
+    page.get_by_role("radio", name="Escalate").check()
+    page.locator("#reason").fill("Is that right?")
+    page.get_by_role("button", name="Submit and close").click()
+    with page.expect_response("**/edit/"):
+        held[0].continue_()
+    window.expect_home()
+    assert Review.objects.get().made_revision.document()["tasks"][0]["steps"][1]["text"].endswith("Ghent!")
