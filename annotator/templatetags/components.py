@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
@@ -30,6 +31,7 @@ from annotator.presentation.components.jinja import macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
 from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
+from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
 
 register = template.Library()
@@ -45,6 +47,15 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 def page_url(setting: str, *arguments: str) -> str:
     """Return the address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
     return reverse(getattr(settings, setting), args=arguments)
+
+
+@register.simple_tag
+def script_texts_url() -> str:
+    """Return the address of the scripts' texts in the active language; blank if they need none, as in English."""
+    language = get_language() or settings.LANGUAGE_CODE
+    version = texts_version(language)
+    query = urlencode({"language": language, "version": version})
+    return f"{reverse('javascript-catalog')}?{query}" if version else ""
 
 
 @register.simple_tag
