@@ -17,10 +17,7 @@ from babel.messages.catalog import Catalog, Message
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import normalize, read_po
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)
-
-from scripts.environment import print_line
+from scripts.environment import ROOT, print_line
 from scripts.translation_texts import DOMAINS, Text, collect
 
 #: Folders of locale/, with the forms of a plural.
@@ -211,7 +208,9 @@ def main(arguments: Sequence[str]) -> int:
             wrong += found
     print_line("\n".join(wrong) if wrong else "All texts are translated.")
     if wrong and only_check:
-        print_line("Run `make translations`, then translate the texts in locale/ that are still empty and run it again.")
+        print_line(
+            "Run `make translations`, then translate the texts in locale/ that are still empty and run it again."
+        )
     return 1 if wrong else 0
 
 

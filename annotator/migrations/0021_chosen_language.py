@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('annotator', '0020_dialogue_tags'),
+        ("annotator", "0020_dialogue_tags"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='user',
-            name='chosen_language',
+            model_name="user",
+            name="chosen_language",
             field=models.CharField(blank=True, max_length=20),
         ),
     ]

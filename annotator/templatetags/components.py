@@ -33,6 +33,7 @@ from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
+from annotator.translation import translated_text
 
 register = template.Library()
 register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags
@@ -47,6 +48,12 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 def page_url(setting: str, *arguments: str) -> str:
     """Return the address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
     return reverse(getattr(settings, setting), args=arguments)
+
+
+@register.filter
+def in_words(text: object) -> str:
+    """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""
+    return translated_text(str(text))
 
 
 @register.simple_tag

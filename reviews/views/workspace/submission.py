@@ -13,13 +13,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.core.comparison import describe, value_text
-from annotator.core.comparison.field_titles import describe_changes_titled, titled
+from annotator.core.comparison import value_text
+from annotator.core.comparison.field_titles import describe_changes_titled
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.document import present
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Verdict
 from reviews.services.queue import claims
@@ -155,7 +156,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
         "conflicts": [
             {
                 "anchor": c.anchor,
-                "place": titled(describe(bench.document, c.anchor), c.anchor, fields),
+                "place": place_name(bench.document, c.anchor, fields),
                 "reason": c.reason,
                 "mine": value_text(c.mine),
                 "theirs": value_text(c.theirs),
@@ -300,10 +301,10 @@ def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
     """Return (anchor, label) of every place for an error: the parts of the draft, then those the reviewer removed."""
-    places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
+    places = {part.anchor: place_name(bench.document, part.anchor) for part in bench.view.parts}
     if bench.changed:
         seen = bench.work.slot.revision.document()
         for part in present(seen, []).parts:
-            removed = _("%(place)s (removed by you)") % {"place": describe(seen, part.anchor)}
+            removed = _("%(place)s (removed by you)") % {"place": place_name(seen, part.anchor)}
             places.setdefault(part.anchor, removed)
     return list(places.items())
