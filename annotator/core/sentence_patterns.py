@@ -46,6 +46,8 @@ def _words(text: str, translate: Callable[[str], str], depth: int) -> str:
         sentence = _filled(text, _SENTENCES, translate, depth)
         if sentence is not None:
             return sentence
+    if text in _EXACT:
+        return translate(text)
     if _LIST.search(text):
         separator, joint = translate(", "), {"and": translate(" and "), "or": translate(" or ")}
         return _LIST.sub(lambda found: joint.get(found[1], separator) if found[1] else separator, text)
@@ -95,3 +97,5 @@ def _longest_first(texts: tuple[str, ...]) -> tuple[_Pattern, ...]:
 
 
 _SENTENCES, _WORDS = _longest_first(FINDINGS + EDITS), _longest_first(WORDS)
+#: Words without values, which may contain what joins the words of a list.
+_EXACT = frozenset(text for text in WORDS if "%" not in text)
