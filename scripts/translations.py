@@ -22,46 +22,14 @@ from scripts.translation_texts import DOMAINS, Text, collect
 
 #: Folders of locale/, with the forms of a plural.
 LANGUAGES = {"zh_Hans": "nplurals=1; plural=0;"}
-#: Files that need no translation: the API, and pages of administrators. Every other file needs one for each text.
+#: Files that need no translation: the API, and pages for imports, releases and scores. Every other file needs one for
+#: each text.
 ENGLISH = (
     "annotator/api/*",
     "reviews/api/*",
     "benchmark/*",
     "templates/benchmark/*",
-    "annotator/models/webhooks.py",
-    "annotator/services/archiving.py",
-    "annotator/services/custom_fields.py",
-    "annotator/services/field_changes.py",
-    "annotator/services/integrity/*",
-    "annotator/services/jobs/*",
-    "annotator/services/projects.py",
-    "annotator/services/webhooks/*",
-    "annotator/views/custom_fields.py",
-    "annotator/views/field_form.py",
-    "annotator/views/webhooks.py",
     "templates/annotator/api_docs.html",
-    "templates/annotator/field_*",
-    "templates/annotator/guideline_edit.html",
-    "templates/annotator/project_create.html",
-    "templates/annotator/project_settings.html",
-    "templates/annotator/webhook*",
-    "reviews/core/gold/*",
-    "reviews/models/pausing.py",
-    "reviews/services/assignments/*",
-    "reviews/services/cycles/*",
-    "reviews/services/gold/*",
-    "reviews/services/history/project_history.py",
-    "reviews/services/queue/pauses.py",
-    "reviews/services/sampling/*",
-    "reviews/views/assignment*",
-    "reviews/views/gold.py",
-    "reviews/views/outdated.py",
-    "reviews/views/toolsets.py",
-    "templates/reviews/gold/*",
-    "templates/reviews/project/assignment*",
-    "templates/reviews/project/history.html",
-    "templates/reviews/project/outdated.html",
-    "templates/reviews/toolsets/*",
 )
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]")
 _TAG = re.compile(r"</?\w[^<>]*>")

@@ -16,11 +16,13 @@ from django.utils.translation import ngettext, override
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator.core.schema.exact_json import loads
 from annotator.core.sentence_patterns import rewritten
 from annotator.core.sentences import EDITS, FINDINGS
 from annotator.core.text import Message, counted_message
 from annotator.services.accounts.languages import choose_language
 from annotator.translation import place_name, translated, translated_text
+from reviews.core.protocols import read_protocol
 from scripts.template_rules import READ_ATTRIBUTES, VERBATIM, VOID
 from tests.access_project import AccessProject, access, module_access
 from tests.access_table import EXPECTED
@@ -114,7 +116,7 @@ def reader(access: AccessProject) -> Client:
 def test_no_page_of_an_annotator_keeps_a_text_in_english(access: AccessProject, reader: Client) -> None:
     plain, patterns = english_texts()
     # What people of the project chose or wrote.
-    protocol = access.team.project.protocol_versions.get().protocol()
+    protocol = read_protocol(loads(access.team.project.protocol_versions.get().definition))
     written = {"Errors", *(stage.title for stage in protocol.stages)}
     left: dict[str, list[str]] = {}
     for name in PAGES:
@@ -138,13 +140,13 @@ def test_a_choice_wins_over_the_browser_until_it_is_taken_back(reader: Client) -
     assert "已保存。" in saved.content.decode()
     assert reader.post("/language/", {"language": "xx"}).status_code == 422
     # Nobody has chosen anything yet on the sign-in page.
-    assert "用密码登录" in Client().get("/accounts/login/", headers={"accept-language": "zh-CN"}).content.decode()
+    assert "创建账户需要邀请" in Client().get("/accounts/login/", headers={"accept-language": "zh-CN"}).content.decode()
 
 
 def test_the_api_speaks_english_to_everybody(access: AccessProject, reader: Client) -> None:
     headers = {"accept-language": "zh-CN"}
     missing = reader.get("/api/projects/none/", headers=headers)
-    assert missing.json()["sentence"] == "This doesn’t exist, or you don’t have access to it."
+    assert missing.json()["sentence"] == "This project doesn’t exist, or you aren’t a member of it."
     wrong = reader.get(f"/api/projects/{access.slug}/dialogues/?colour=red", headers=headers)
     assert wrong.status_code == 400
     assert wrong.json()["sentence"].startswith("Unknown filter: “colour”.")
