@@ -22,15 +22,8 @@ from scripts.translation_texts import DOMAINS, Text, collect
 
 #: Folders of locale/, with the forms of a plural.
 LANGUAGES = {"zh_Hans": "nplurals=1; plural=0;"}
-#: Files that need no translation: the API, and pages for imports, releases and scores. Every other file needs one for
-#: each text.
-ENGLISH = (
-    "annotator/api/*",
-    "reviews/api/*",
-    "benchmark/*",
-    "templates/benchmark/*",
-    "templates/annotator/api_docs.html",
-)
+#: Files that need no translation, because only programs read their texts. Every other file needs one for each text.
+ENGLISH = ("annotator/api/*", "reviews/api/*", "benchmark/api/*")
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]")
 _TAG = re.compile(r"</?\w[^<>]*>")
 

@@ -122,7 +122,8 @@ def test_no_page_of_an_annotator_keeps_a_text_in_english(access: AccessProject, 
     for name in PAGES:
         response = reader.get(address(name, access.ids))
         if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
-            response.close()
+            for close in response._resource_closers:  # response.close() would also close the database
+                close()
             continue
         page = response.content.decode()
         assert f'<html lang="{CHINESE}"' in page or "<html" not in page, name
