@@ -45,14 +45,13 @@ def updated(known: Catalog, texts: dict[str, Text]) -> Catalog:
         old = known.get(text.text)
         if old is None and not needs_translation(text):
             continue
-        given = old.string if old is not None else ""
+        forms = _forms(old) if old is not None else ("",)
         files = sorted({(place.rpartition(":")[0], 0) for place in text.places})
         fuzzy = ["fuzzy"] if old is not None and old.fuzzy else []
         if text.plural:
-            given = given if isinstance(given, tuple | list) else (given,)
-            made.add((text.text, text.plural), tuple(given), files, fuzzy)
+            made.add((text.text, text.plural), forms, files, fuzzy)
         else:
-            made.add(text.text, given if isinstance(given, str) else given[0], files, fuzzy)
+            made.add(text.text, forms[0], files, fuzzy)
     return made
 
 

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
 from django.shortcuts import redirect, render
 from django.utils.translation import activate, get_language, override
@@ -49,11 +50,10 @@ def language_settings(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes("language", "version")
 @cache_control(private=True, max_age=31_536_000, immutable=True)
-def script_texts(request: HttpRequest) -> HttpResponse:
+def script_texts(request: HttpRequest) -> HttpResponseBase:
     """Return the texts of scripts in a language. Pages name a version in the address, so browsers keep the answer."""
     language = request.GET.get("language", settings.LANGUAGE_CODE)
     if language not in dict(settings.LANGUAGES):
         raise Http404
     with override(language):
-        response: HttpResponse = JavaScriptCatalog.as_view()(request)
-    return response
+        return JavaScriptCatalog.as_view()(request)
