@@ -117,7 +117,7 @@ def test_no_page_of_an_annotator_keeps_a_text_in_english(access: AccessProject, 
     plain, patterns = english_texts()
     # What people of the project chose or wrote.
     protocol = read_protocol(loads(access.team.project.protocol_versions.get().definition))
-    written = {"Errors", "English", *(stage.title for stage in protocol.stages)}
+    written = {"Errors", "Note", "English", *(stage.title for stage in protocol.stages)}
     written |= {item.text for stage in protocol.stages for item in stage.checklist.items}
     written |= {text for kind in protocol.taxonomy for text in (kind.label, kind.description)}
     left: dict[str, list[str]] = {}

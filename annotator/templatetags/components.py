@@ -335,8 +335,8 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
         "title": kind_title(job.kind),
         "url": url if job.state in ("queued", "running") else "",
         "percent": f"{100 * done / total:.0f} %" if total else "",
-        "rate": f"{rate:,.0f} a second" if rate >= 1 else "",
-        "left": f"about {_duration(left)} left" if left is not None and left >= 1 else "",
+        "rate": _("%(number)s a second") % {"number": f"{rate:,.0f}"} if rate >= 1 else "",
+        "left": _("about %(time)s left") % {"time": _duration(left)} if left is not None and left >= 1 else "",
     }
 
 
@@ -385,5 +385,7 @@ def _pieces(parts: list[tuple[Part, str]], element: str) -> list[Piece]:
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return _("%(number)s s") % {"number": f"{seconds:.0f}"}
+    if seconds < 5400:
+        return _("%(number)s min") % {"number": f"{seconds / 60:.0f}"}
+    return _("%(number)s h") % {"number": f"{seconds / 3600:.1f}"}
