@@ -64,6 +64,9 @@ def _of_module(source: str) -> Iterator[tuple[int, str, str]]:
         if not isinstance(node, ast.Call) or not node.args:
             continue
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name == "check" and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            # The title of an automatic check: @check("graph.cycle", "Steps depend on each other in a cycle", "error").
+            yield node.lineno, str(node.args[1].value), ""
         if name in KEYWORDS:
             given = [argument.value for argument in node.args[:2] if isinstance(argument, ast.Constant)]
             words = [text for text in given if isinstance(text, str)]

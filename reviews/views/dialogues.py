@@ -112,7 +112,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         ("language", _("Language"), list(LANGUAGES.items()), filters.language),
         ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
         *([("field", _("Custom field"), answers, filters.field)] if answers else []),
-        ("check", _("Check"), [(check.id, f"{check.id}: {check.title}") for check in all_checks()], filters.check),
+        ("check", _("Check"), [(check.id, f"{check.id}: {_(check.title)}") for check in all_checks()], filters.check),
     ]
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
