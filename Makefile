@@ -6,7 +6,7 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(usable)' 2>/dev/null && echo /usr/bin/p
 PORT ?= 8000
 ARGS ?=
 
-.PHONY: help demo demo-reset test check fmt loaders clients bench bench-full
+.PHONY: help demo demo-reset test check fmt translations loaders clients bench bench-full
 .DEFAULT_GOAL := help
 
 start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no Python was found on the PATH." >&2; exit 1; }; \
@@ -30,6 +30,9 @@ check:  ## run linters, type checks and other static checks
 fmt:  ## format the code and apply ruff's fixes
 	@"$(PYTHON)" scripts/start.py run ruff check --fix --quiet . || true
 	$(start) run ruff format .
+
+translations:  ## collect the texts for translation in locale/, compile them and list what is missing
+	$(start) run python -m scripts.translations $(ARGS)
 
 loaders:  ## load releases with the usual libraries, each in an environment of its own
 	$(start) run python scripts/check_loaders.py $(ARGS)

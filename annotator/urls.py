@@ -2,14 +2,13 @@
 
 from django.conf import settings
 from django.urls import path
-from django.views.decorators.cache import cache_control
-from django.views.i18n import JavaScriptCatalog
 
-from annotator.views import acceptance, account, custom_fields, notices, projects, site, webhooks
+from annotator.views import acceptance, account, custom_fields, languages, notices, projects, site, webhooks
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
-    path("jsi18n/", cache_control(private=True, max_age=3600)(JavaScriptCatalog.as_view()), name="javascript-catalog"),
+    path("jsi18n/", languages.script_texts, name="javascript-catalog"),
+    path("language/", languages.language_settings, name="language-settings"),
     path("theme/", site.set_theme, name="theme"),
     path("tour/", site.tour, name="tour"),
     path("signed-in/", site.signed_in, name="signed-in"),

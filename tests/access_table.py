@@ -254,6 +254,7 @@ javascript-catalog                    200 200 200 200 200 200 200   405 405 405 
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 member-list                           in  404 404 200 200 200 200   in  404 404 403 403 403 200
+language-settings                     in  200 200 200 200 200 200   in  302 302 302 302 302 302
 notice-list                           in  200 200 200 200 200 200   in  302 302 302 302 302 302
 notice-read                           in  405 405 405 405 405 405   in  404 404 302 404 404 404
 notice-settings                       in  200 200 200 200 200 200   in  302 302 302 302 302 302
@@ -375,6 +376,7 @@ OPEN_TO_ALL = {
     "invitation",
     *SECRET_LINKS,
     "javascript-catalog",
+    "language-settings",
     "notice-list",
     "notice-settings",
     "project-create",

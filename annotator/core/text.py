@@ -8,7 +8,7 @@ Value: TypeAlias = Union[str, int, "Message"]
 
 
 def gettext_noop(message: str) -> str:
-    """Return `message` as it is; the name tells `makemessages` to collect it."""
+    """Return `message` as it is; the name tells `make translations` to collect it."""
     return message
 
 
@@ -52,12 +52,12 @@ class Message:
 
 
 def message(text: str, /, **values: Value) -> Message:
-    """Return a sentence with values; `makemessages` collects its text."""
+    """Return a sentence with values; `make translations` collects its text."""
     return Message(text, values)
 
 
 def counted_message(text: str, plural: str, count: int, /, **values: Value) -> Message:
-    """Return a sentence that shows a number as ``%(count)s``; `makemessages` collects both texts."""
+    """Return a sentence that shows a number as ``%(count)s``; `make translations` collects both texts."""
     return Message(text, {"count": f"{count:,}", **values}, plural, count)
 
 

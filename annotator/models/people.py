@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Self
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.db.models import F, Q
@@ -29,6 +30,8 @@ class User(AbstractUser):
     language = models.CharField(max_length=20, blank=True, editable=False)
     #: When they finished or skipped the tour of the workspace; null: it starts with the next item.
     toured_at = models.DateTimeField(null=True, blank=True, editable=False)
+    #: What they chose in their settings, for pages and mails; blank: the language of their browser.
+    chosen_language = models.CharField(max_length=20, blank=True)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -39,6 +42,11 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.display_name or self.username
+
+    @property
+    def reading_language(self) -> str:
+        """Return the code of the language in which this person gets mails."""
+        return self.chosen_language or self.language or settings.LANGUAGE_CODE
 
     def reaches(self, project_id: int) -> bool:
         """Return whether the token of this request, if there is one, may be used in a project."""

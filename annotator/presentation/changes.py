@@ -24,6 +24,7 @@ from annotator.core.fields import CustomField, value_words
 from annotator.core.schema.indenting import indented
 from annotator.presentation.components.labels import labels_at
 from annotator.presentation.graph import kind_label
+from annotator.translation import place_name, translated_text
 
 #: Characters up to which old and new are shown on one line.
 MAX_INLINE = 160
@@ -111,9 +112,9 @@ class _Wording:
         if is_whole(parts) and len(parts) == 4:
             group = owner(group.rpartition("/")[0].rpartition("/")[0])
         task = "/".join(group.split("/")[:3])
-        task_title = capfirst(describe(document, task))
+        task_title = capfirst(place_name(document, task))
         step = group if group != task else ""
-        step_title = describe(document, step).partition(", ")[2] if step else ""
+        step_title = translated_text(describe(document, step).partition(", ")[2]) if step else ""
         go = next((one for one in (change.group, task) if one and lookup(self.after, one) is not None), "")
         for said in self._said(change, parts):
             old, new = said.texts or (None, None)

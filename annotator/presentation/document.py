@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annotator.core.checks.label import derive_policy
-from annotator.core.comparison import describe, lookup
-from annotator.core.comparison.field_titles import titled
+from annotator.core.comparison import lookup
 from annotator.core.execution.running import Execution
 from annotator.core.fields import CustomField
 from annotator.presentation.case import CallView, CaseView, present_case
 from annotator.presentation.dialogue import DialogueView, FindingView, StepView, TaskView, present_tasks
+from annotator.translation import place_name, translated_text
 
 
 def present(
@@ -52,11 +52,11 @@ def _finding(
         check=check,
         severity=finding.severity,
         anchor=finding.anchor,
-        message=finding.message,
+        message=translated_text(finding.message),
         value_hash=finding.value_hash,
         waiver=waivers.get(key, ""),
         fix=_derived_policy(document, finding.anchor) if check == "label.policy_steps" else "",
-        place=titled(describe(document, finding.anchor), finding.anchor, fields) if finding.anchor else "",
+        place=place_name(document, finding.anchor, fields) if finding.anchor else "",
     )
 
 

@@ -21,6 +21,7 @@ from annotator.core.graph import (
 from annotator.core.graph.dag import positions
 from annotator.core.graph.layout import Box, Drawing, Line, lay_out
 from annotator.core.provenance import Suggestion, TaskTrace
+from annotator.core.text import gettext_noop
 from annotator.presentation.components.labels import words_of
 
 #: Steps of counting before a page shows "more than": a few milliseconds.
@@ -30,6 +31,13 @@ NAME_LENGTH = 17
 
 #: Characters of a line's note that fit between two columns.
 NOTE_LENGTH = 11
+
+#: What a step without a tool is called, by its type.
+_STEPS = {
+    "call": gettext_noop("call"),
+    "clarification": gettext_noop("clarification"),
+    "answer": gettext_noop("answer"),
+}
 
 Pair = tuple[str, str]
 
@@ -307,7 +315,7 @@ def _nodes(task: dict[str, Any], graph: Graph, view: GraphView, selected: str) -
                 box=box,
                 anchor=f"/tasks/{task['id']}/steps/{box.id}",
                 type=step["type"],
-                name=step["name"] if step["type"] == "call" else step["type"],
+                name=step["name"] if step["type"] == "call" else _(_STEPS[step["type"]]),
                 batch=batches[box.id],
                 needs=tuple(edge["id"] for edge in step["depends_on"] or ()),
                 above=tuple(graph.ids[j] for j in positions(mask)),
@@ -365,7 +373,7 @@ def _named_columns(drawing: Drawing | None, steps: list[dict[str, Any]]) -> Iter
                 name += " · " + _("%(count)d parallel") % {"count": count}
             named.append((name, column.ids))
         else:
-            named.append((held[0] if held else "", column.ids))
+            named.append((_(_STEPS[held[0]]) if held else "", column.ids))
     return named
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.conf import settings
@@ -30,7 +31,9 @@ from annotator.presentation.components.jinja import macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
 from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
+from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
+from annotator.translation import translated_text
 
 register = template.Library()
 register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags
@@ -45,6 +48,21 @@ _TONES = ("info", "good", "special", "warn", "neutral")
 def page_url(setting: str, *arguments: str) -> str:
     """Return the address of a page whose name is in the settings: ``{% page_url "IMPORTS_PAGE" project.slug %}``."""
     return reverse(getattr(settings, setting), args=arguments)
+
+
+@register.filter
+def in_words(text: object) -> str:
+    """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""
+    return translated_text(str(text))
+
+
+@register.simple_tag
+def script_texts_url() -> str:
+    """Return the address of the scripts' texts in the active language; blank if they need none, as in English."""
+    language = get_language() or settings.LANGUAGE_CODE
+    version = texts_version(language)
+    query = urlencode({"language": language, "version": version})
+    return f"{reverse('javascript-catalog')}?{query}" if version else ""
 
 
 @register.simple_tag
@@ -317,8 +335,8 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
         "title": kind_title(job.kind),
         "url": url if job.state in ("queued", "running") else "",
         "percent": f"{100 * done / total:.0f} %" if total else "",
-        "rate": f"{rate:,.0f} a second" if rate >= 1 else "",
-        "left": f"about {_duration(left)} left" if left is not None and left >= 1 else "",
+        "rate": _("%(number)s a second") % {"number": f"{rate:,.0f}"} if rate >= 1 else "",
+        "left": _("about %(time)s left") % {"time": _duration(left)} if left is not None and left >= 1 else "",
     }
 
 
@@ -367,5 +385,7 @@ def _pieces(parts: list[tuple[Part, str]], element: str) -> list[Piece]:
 
 def _duration(seconds: float) -> str:
     if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+        return _("%(number)s s") % {"number": f"{seconds:.0f}"}
+    if seconds < 5400:
+        return _("%(number)s min") % {"number": f"{seconds / 60:.0f}"}
+    return _("%(number)s h") % {"number": f"{seconds / 3600:.1f}"}

@@ -20,6 +20,7 @@ from annotator.models import CHOSEN_EVENTS, NoticeKind, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
+from annotator.services.accounts.languages import language_choices
 from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
@@ -240,6 +241,16 @@ class WebhookForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         label=_("Events"),
         error_messages={"required": _("Choose at least one event.")},
+    )
+
+
+class LanguageForm(forms.Form):
+    language = forms.ChoiceField(
+        choices=language_choices,
+        required=False,
+        widget=forms.RadioSelect,
+        label=_("Language of pages and mails"),
+        help_text=_("The sign-in page is always in the language of the browser."),
     )
 
 

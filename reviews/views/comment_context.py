@@ -4,10 +4,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import Document
 from annotator.core.editing.scope import line_ends
 from annotator.models import Dialogue
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
@@ -42,4 +42,4 @@ def _places(document: Document) -> list[tuple[str, str]]:
     for task in document.get("tasks", []):
         top = f"/tasks/{task['id']}"
         anchors += [top, f"{top}/user_message", *(f"{top}/steps/{step['id']}" for step in task.get("steps") or [])]
-    return [("", _("the whole dialogue")), *((anchor, describe(document, anchor)) for anchor in anchors)]
+    return [("", _("the whole dialogue")), *((anchor, place_name(document, anchor)) for anchor in anchors)]

@@ -12,8 +12,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.core.checks import all_checks
-from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import titled
 from annotator.core.metadata import metadata_fields
 from annotator.errors import Hidden
 from annotator.models import Dialogue, Revision, Role, User
@@ -45,6 +43,7 @@ from annotator.services.dialogues.revisions import load_revision, load_revision_
 from annotator.services.dialogues.sorting import order_of, sort_of
 from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
 from annotator.services.saved_views import SAVED, clean_query, list_views
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.feedback.examples import MARKERS, is_markable
@@ -254,7 +253,7 @@ def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any],
     fields = fields_of(request.project)
 
     def place(anchor: str) -> str:
-        return titled(describe(document, anchor), anchor, fields)
+        return place_name(document, anchor, fields)
 
     answers = {
         review.pk: answer_rows(stage_of(review.slot), document, review.checklist, review.checklist_notes)
@@ -330,7 +329,9 @@ def _revision_title(revision: Revision) -> str:
 def _check_options(request: PageRequest) -> list[tuple[str, str]]:
     """Return the checks to filter by. Those with notes for administrators are offered to them only."""
     every = Role.ADMINISTRATOR in request.roles
-    return [(check.id, f"{check.id}: {check.title}") for check in all_checks() if every or check.audience == "everyone"]
+    return [
+        (check.id, f"{check.id}: {_(check.title)}") for check in all_checks() if every or check.audience == "everyone"
+    ]
 
 
 def _link(request: PageRequest, **cursor: str | None) -> str | None:

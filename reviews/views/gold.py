@@ -11,8 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import titled
 from annotator.core.fields import CustomField
 from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
@@ -22,6 +20,7 @@ from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.agreement import Figure
 from reviews.core.gold import RESULT_LABELS, reason_against_gold
@@ -288,7 +287,7 @@ def _score_row(score: GoldScore, fields: Sequence[CustomField], answer: dict[str
         "review": score.review,
         "places": [
             (
-                titled(describe(document, place["anchor"]), place["anchor"], fields),
+                place_name(document, place["anchor"], fields),
                 place["result"],
                 _(RESULT_LABELS[place["result"]]),
             )

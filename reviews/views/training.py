@@ -9,8 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import titled
 from annotator.errors import DomainError, Invalid
 from annotator.models import Role
 from annotator.presentation.changes import change_lines
@@ -19,6 +17,7 @@ from annotator.services.access.permissions import OVERSEERS, require_administrat
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.members import load_person
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.gold import RESULT_LABELS
 from reviews.models import TrainingResult
@@ -219,7 +218,7 @@ def training_result(request: PageRequest, slot: str) -> HttpResponse:
 def _places(result: TrainingResult, answer: dict[str, Any], fields: Any) -> list[tuple[str, str, str]]:
     return [
         (
-            titled(describe(answer, place["anchor"]), place["anchor"], fields),
+            place_name(answer, place["anchor"], fields),
             place["result"],
             _(RESULT_LABELS[place["result"]]),
         )

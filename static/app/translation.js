@@ -1,6 +1,6 @@
 // Text in the reader's language. In English, which is the language of the source, no catalog is loaded and these
 // functions return the text as it is. For another language, base.html loads Django's catalog, which defines functions
-// of the same names. `makemessages -d djangojs` collects the texts.
+// of the same names. `make translations` collects the texts.
 
 const catalog = /** @type {any} */ (globalThis);
 

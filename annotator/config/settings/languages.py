@@ -8,7 +8,8 @@ from annotator.config.settings.mode import BASE_DIR
 TIME_ZONE = "UTC"
 USE_TZ = True
 LANGUAGE_CODE = "en"
-#: Translations: a folder in locale/ for each language other than English. The browser's settings choose the language.
+#: Translations: a folder in locale/ for each language other than English. A person chooses one in the settings; until
+#: then, the browser's settings choose.
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGES = [
     (code, name)

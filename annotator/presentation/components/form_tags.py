@@ -6,6 +6,7 @@ from typing import Any
 from django import template
 from django.forms import BoundField, CheckboxInput
 from django.template.context import Context
+from django.utils.translation import gettext
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
@@ -25,8 +26,8 @@ def field(bound: BoundField, note: str = "", code: str = "", *, optional: bool =
     attributes = bound.field.widget.attrs
     if attributes.get("placeholder") == bound.label:
         del attributes["placeholder"]  # it would repeat the label
-    if optional and not note and not bound.field.required and "optional" not in str(bound.label):
-        note = "optional"
+    if optional and not note and not bound.field.required and gettext("optional") not in str(bound.label):
+        note = gettext("optional")
     return {
         "field": bound,
         "note": note,

@@ -5,11 +5,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from annotator.core.comparison import describe, lookup
+from annotator.core.comparison import lookup
 from annotator.core.comparison.anchors import covers
 from annotator.core.provenance import CallTrace, Origin, Provenance, Source
 from annotator.core.schema.exact_json import pointer
 from annotator.presentation.components.marking import Mark, as_text, excerpt, marked_json, marked_text, value_at
+from annotator.translation import place_name
 
 #: Sources shown for one value; the nearest come first.
 MAX_SOURCES = 4
@@ -108,7 +109,7 @@ def _row(source: Source, document: dict[str, Any]) -> SourceRow:
         held, span = value_at(held, source.path), mark.span
     else:
         span = source.span
-    where = describe(document, source.anchor)
+    where = place_name(document, source.anchor)
     return SourceRow(
         str(source.kind), source.step, source.anchor, where, source.path or "", excerpt(as_text(held), span)
     )

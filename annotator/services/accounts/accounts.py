@@ -99,7 +99,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send allauth's mail in the person's language, with the site's name from the settings, not the request."""
         site = {"name": urlsplit(settings.SITE_URL).netloc, "domain": settings.SITE_URL}
-        language = getattr(context.get("user"), "language", "")
+        language = getattr(context.get("user"), "reading_language", "")
         with override(language or get_language()):
             self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
 

@@ -42,7 +42,7 @@ def remember_device(request: HttpRequest, response: HttpResponse, person: User) 
 
 @receiver(user_logged_in)
 def remember_language(user: User, request: HttpRequest, **_more: object) -> None:
-    """Remember the language of the person's browser, for their mails."""
+    """Remember the language of the person's browser, for their mails until they choose a language."""
     language = get_language_from_request(request)
     if user.language != language:
         user.language = language

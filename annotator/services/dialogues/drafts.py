@@ -14,6 +14,7 @@ from annotator.core.comparison import merge
 from annotator.core.editing import EditProblem, apply, can_rebase
 from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.text import message
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
 from annotator.services.database.compiled import compiled
@@ -145,7 +146,7 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
             after = canonical(changed)
             canonical(operation)
         except EditProblem as problem:
-            raise Invalid(problem.message, anchor=problem.anchor, circle=list(problem.circle)) from None
+            raise Invalid(message(problem.message), anchor=problem.anchor, circle=list(problem.circle)) from None
         except SchemaProblem as problem:
             raise Invalid(_("The change can’t be saved: %(problem)s") % {"problem": problem}) from None
         if after != draft.content:

@@ -215,10 +215,9 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     if running is None:
         return Job.objects.get(pk=job_id)
     kind = _KINDS[running.job.kind]
-    # What the job stores as plain text is for its requester.
-    language = running.job.requester.language if running.job.requester else ""
     try:
-        with override(language or settings.LANGUAGE_CODE):
+        # What a job stores and what it writes to files, such as releases, is the same whoever started it.
+        with override(settings.LANGUAGE_CODE):
             result = kind.run(running)
         _end(running, JobState.DONE, result=result)
     except Lost:

@@ -137,7 +137,7 @@ def send(digest: Digest, *, server: BaseEmailBackend, now: datetime) -> bool:
     veil_comments(notices, actor=digest.person)
     if notices and digest.person.is_active:
         try:
-            with override(digest.person.language or settings.LANGUAGE_CODE):
+            with override(digest.person.reading_language):
                 server.send_messages([_mail(digest, notices)])
         except DatabaseError:
             raise

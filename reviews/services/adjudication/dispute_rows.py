@@ -7,13 +7,14 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotator.core.comparison import Discrepancy, Label, describe, lookup, readable, value_text
+from annotator.core.comparison import Discrepancy, Label, lookup, readable, value_text
 from annotator.core.comparison.anchors import ordered_list, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.consequences import is_whole
 from annotator.core.fields import FieldType, value_words
 from annotator.errors import Invalid
 from annotator.presentation.components.labels import labels_at, words_of
+from annotator.translation import place_name
 from reviews.services.submission.rulings import Dispute, is_text, read_rulings, with_value
 
 _NOTHING = object()
@@ -218,5 +219,5 @@ def _steps(parts: tuple[str, ...], dispute: Dispute, place: Discrepancy, typed: 
         steps: list[dict[str, Any]] = next((task["steps"] for task in document["tasks"] if task["id"] == parts[1]), [])
         for step in steps:
             if step["id"] != parts[3] and step["type"] != "answer":
-                out.setdefault(step["id"], describe(document, f"/tasks/{parts[1]}/steps/{step['id']}"))
+                out.setdefault(step["id"], place_name(document, f"/tasks/{parts[1]}/steps/{step['id']}"))
     return [(key, words, chosen.get(key, "")) for key, words in out.items()]

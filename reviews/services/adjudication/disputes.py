@@ -8,12 +8,13 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotator.core.checks import Finding
-from annotator.core.comparison import describe, diff, lookup, lost_dependencies, moot_anchors
+from annotator.core.comparison import diff, lookup, lost_dependencies, moot_anchors
 from annotator.core.comparison.anchors import AnchorIndex, covers, lineage, owner, split
 from annotator.core.schema import load_text
 from annotator.errors import Invalid
 from annotator.models import Draft, User
 from annotator.presentation.graph_pairs import GraphPair, pair_graphs
+from annotator.translation import place_name
 from reviews.core.protocols import Protocol
 from reviews.models import Slot
 from reviews.services.adjudication.dispute_rows import DisputeRow, add_steps, dispute_row, shown
@@ -312,7 +313,7 @@ class _Reading:
                 continue
             touched = anchor in self.touched or owner(anchor) in self.changed
             name = anchor.rpartition("/")[2]
-            one = Agreed(anchor, describe(document, anchor), shown(value, name), touched, not isinstance(value, str))
+            one = Agreed(anchor, place_name(document, anchor), shown(value, name), touched, not isinstance(value, str))
             mine, before = lookup(self.draft, anchor, None), lookup(dispute.base, anchor, None)
             one.editable, one.row = before is not None, self.editors.get(anchor)
             if mine != before:

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.core.comparison import AnchorMissing, describe, resolve
+from annotator.core.comparison import AnchorMissing, resolve
 from annotator.core.comparison.anchors import Document
 from annotator.core.schema import value_hash
 from annotator.core.schema.canonical import shortened
@@ -26,6 +26,7 @@ from annotator.services.access.blindness import blind_to, colleague, veil
 from annotator.services.dialogues.revisions import hold_dialogue
 from annotator.services.history.events import append_event
 from annotator.services.notices.notices import notify
+from annotator.translation import place_name
 from reviews.models import Comment, StageRun
 from reviews.services.feedback.mentions import find_mentions, known_mentions, rename_mentions
 from reviews.services.queue.slot_work import Work
@@ -118,7 +119,7 @@ def read_threads(
     threads: dict[int, Thread] = {}
     for comment in comments:
         if comment.parent_id is None:
-            place = describe(document, comment.anchor) if comment.anchor else ""
+            place = place_name(document, comment.anchor) if comment.anchor else ""
             threads[comment.pk] = Thread(comment, place, comment.pk in outdated)
         elif comment.parent_id in threads:
             threads[comment.parent_id].replies.append(comment)

@@ -147,7 +147,7 @@ def _text(
             continue
         label: Value = labels.get(kind, kind)
         if anchor:
-            label = message("%(error)s at %(place)s", error=label, place=describe(document, anchor))
+            label = message("%(error)s at %(place)s", error=label, place=message(describe(document, anchor)))
         parts.append(
             message("%(error)s: %(note)s", error=label, note=note) if note else message("%(error)s.", error=label)
         )

@@ -9,7 +9,6 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.core.comparison import describe
 from annotator.core.guideline_sections import GuidelineReference, find_reference
 from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, Project, User
@@ -17,6 +16,7 @@ from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import OVERSEERS, roles_in
 from annotator.services.database.keyset import KeyPage, read_page
 from annotator.services.dialogues.revisions import latest_guideline
+from annotator.translation import place_name
 from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
 from reviews.services.feedback.threads import Thread, decided_by, is_veiled, load_feedback, read_threads
@@ -226,7 +226,7 @@ def _named_errors(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideli
         NamedError(
             kind,
             _label(kinds, kind),
-            describe(document, anchor) if anchor else "",
+            place_name(document, anchor) if anchor else "",
             anchor,
             note,
             reference_of(kinds.get(kind), guideline),

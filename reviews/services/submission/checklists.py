@@ -7,9 +7,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotator.core.comparison import describe
 from annotator.core.comparison.anchors import covers
 from annotator.errors import Invalid
+from annotator.translation import place_name
 from reviews.core.protocols import Question, Stage, questions_about
 from reviews.core.protocols.questions import WHOLE
 
@@ -187,4 +187,4 @@ def _places(document: Mapping[str, Any]) -> list[str]:
 
 
 def _words(document: Mapping[str, Any], place: str) -> str:
-    return _("the whole dialogue") if place == WHOLE else describe(dict(document), f"/tasks/{place}")
+    return _("the whole dialogue") if place == WHOLE else place_name(dict(document), f"/tasks/{place}")

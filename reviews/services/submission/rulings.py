@@ -12,7 +12,6 @@ from annotator.core.comparison import (
     Discrepancy,
     added_alike,
     align,
-    describe,
     discrepancies,
     in_reading_order,
     lookup,
@@ -27,7 +26,7 @@ from annotator.core.comparison import (
 from annotator.core.comparison.anchors import AnchorIndex, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
-from annotator.core.comparison.field_titles import field_at, titled
+from annotator.core.comparison.field_titles import field_at
 from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.core.fields import CustomField
 from annotator.core.schema import SchemaProblem, canonical, load_text
@@ -35,6 +34,7 @@ from annotator.errors import Invalid
 from annotator.models import Revision
 from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.revisions import as_stored
+from annotator.translation import place_name
 from reviews.models import Review, Slot
 
 #: ``none``: remove what both sides have.
@@ -138,7 +138,7 @@ class Dispute:
     def words(self, anchor: str) -> str:
         """Return the label of a disputed place."""
         holder = self.left.document if lookup(self.left.document, anchor, _NOTHING) is not _NOTHING else None
-        return titled(describe(holder or self.aligned, anchor), anchor, self.fields)
+        return place_name(holder or self.aligned, anchor, self.fields)
 
 
 def load_dispute(slot: Slot) -> Dispute | None:

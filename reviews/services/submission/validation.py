@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from annotator.core.checks import Finding
 from annotator.core.checks.of_runs import UNTRIED
-from annotator.core.comparison import AnchorMissing, describe, resolve
+from annotator.core.comparison import AnchorMissing, resolve
 from annotator.core.schema import SchemaProblem, canonical, content_hash, load_text, read_document, value_hash
 from annotator.core.schema.canonical import shortened
 from annotator.errors import Conflict, Invalid
@@ -22,6 +22,7 @@ from annotator.models import Draft, Project, Revision, User, Waiver
 from annotator.services.dialogues.drafts import find_open_draft
 from annotator.services.dialogues.revisions import as_stored
 from annotator.services.dialogues.untried import start_runs
+from annotator.translation import place_name
 from reviews.core.protocols import Protocol, Stage, StageKind
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
@@ -234,7 +235,7 @@ def waive_found(
 def _sentence(number: str, findings: list[Finding], document: dict[str, Any]) -> str:
     """Return what to do about the findings, with the first one and its place."""
     first = findings[0]
-    place = describe(document, first.anchor) if first.anchor else _("the whole dialogue")
+    place = place_name(document, first.anchor) if first.anchor else _("the whole dialogue")
     return f"{number % {'count': len(findings)}} {capital(place)}: {first.message}"
 
 
@@ -283,7 +284,7 @@ def _named_error(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchor
     try:
         return NamedError(kind, anchor, anchored[anchor], note)
     except AnchorMissing:
-        place = describe(anchored.document, anchor)
+        place = place_name(anchored.document, anchor)
         raise Invalid(
             _("You tagged an error at %(place)s, but there is nothing there.") % {"place": place}, anchor=anchor
         ) from None

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.core.comparison import describe
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.changes import change_lines
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
 from reviews.models import ReviewSession, Slot, Verdict
 from reviews.services.adjudication import review_sessions
@@ -281,7 +281,7 @@ def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
         "side": side,
         "changes": change_lines(dispute.base, side.document, dispute.fields) if side in dispute.more else [],
         "named_errors": [
-            (kinds.get(one.kind, one.kind), one.anchor and describe(side.document, one.anchor), one.note)
+            (kinds.get(one.kind, one.kind), one.anchor and place_name(side.document, one.anchor), one.note)
             for one in review.errors.all()
         ],
         "answers": answers,

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotator.core.comparison import describe
 from annotator.core.constraints import categories
 from annotator.core.fields import Scope
 from annotator.core.forms.fields import MAX_FIELDS, fields
@@ -27,6 +26,7 @@ from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.dialogues.suggestion_decisions import ghosts_of
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest
 from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
@@ -139,7 +139,7 @@ def workbench_context(
         "is_training": is_training_slot(work.slot),
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
-        % {"place": describe(bench.document, anchor) if selected else _("the whole dialogue")},
+        % {"place": place_name(bench.document, anchor) if selected else _("the whole dialogue")},
         "verdicts": offered(bench),
         # Selecting or adding a place moves the focus there; undo and the like leave it where it is.
         "autofocus": request.POST.get("op") in _OPENING

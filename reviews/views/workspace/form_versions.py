@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotator.core.comparison import describe
 from annotator.errors import Conflict, DomainError
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest
 from reviews.models import ReviewDraft, Verdict
 from reviews.services.adjudication import review_sessions
@@ -114,7 +114,7 @@ def _words(bench: Workbench, place: FieldPath, verdict: str) -> str:
             "place": numbers.get(keys[0], _("the whole dialogue")),
         }
     if name == "rulings":
-        return _("Decision on %(place)s") % {"place": describe(bench.document, keys[0])}
+        return _("Decision on %(place)s") % {"place": place_name(bench.document, keys[0])}
     if name == "review_session":
         return {"people": _("Decided together"), "note": _("Note for the record")}.get(keys[0], _("Review session"))
     return _("Errors found") if name in ("named_errors", "dropped_errors") else reason_label(bench, verdict)
@@ -129,7 +129,7 @@ def _value(bench: Workbench, place: FieldPath, value: Any) -> str:
     if place[0] == "named_errors":
         return "\n".join(
             f"{kinds.get(one['kind'], _('no error type'))}, "
-            f"{describe(bench.document, one['anchor']) if one['anchor'] else _('the whole dialogue')}: {one['note']}"
+            f"{place_name(bench.document, one['anchor']) if one['anchor'] else _('the whole dialogue')}: {one['note']}"
             for one in value
         )
     if place[0] == "rulings":

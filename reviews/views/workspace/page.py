@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.core.comparison import describe, lookup
+from annotator.core.comparison import lookup
 from annotator.core.editing.scope import line_ends
 from annotator.errors import Conflict, DomainError
 from annotator.models import Draft
@@ -25,6 +25,7 @@ from annotator.presentation.findings import find_alike
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, read_notices, takes
 from reviews.services.feedback import comments
 from reviews.services.queue import claims
@@ -369,7 +370,7 @@ def _refused(
         "conflict": error.status == Conflict.status,
         "gone": gone,
         "action": request.path,
-        "place": describe(bench.document, named) if named else "",
+        "place": place_name(bench.document, named) if named else "",
         "stored": "" if not beside or stored is None else pretty(stored),
         "mine": "" if mine is None else pretty(mine),
         "posted": [

@@ -4,10 +4,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotator.core.comparison import describe, diff
+from annotator.core.comparison import diff
 from annotator.presentation.changes import change_lines
 from annotator.presentation.document import present
 from annotator.services.custom_fields import fields_of
+from annotator.translation import place_name
 from reviews.core.protocols import questions_about
 from reviews.core.protocols.error_suggestions import SuggestedError, suggest_errors
 from reviews.models import Verdict
@@ -94,10 +95,10 @@ def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
 
 def _places(bench: Workbench) -> list[tuple[str, str]]:
     """Return (anchor, label) of every place for an error: the parts of the draft, then those the reviewer removed."""
-    places = {part.anchor: describe(bench.document, part.anchor) for part in bench.view.parts}
+    places = {part.anchor: place_name(bench.document, part.anchor) for part in bench.view.parts}
     if bench.changed:
         seen = bench.work.slot.revision.document()
         for part in present(seen, []).parts:
-            removed = _("%(place)s (removed by you)") % {"place": describe(seen, part.anchor)}
+            removed = _("%(place)s (removed by you)") % {"place": place_name(seen, part.anchor)}
             places.setdefault(part.anchor, removed)
     return list(places.items())

@@ -11,13 +11,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.core.comparison import describe
-from annotator.core.comparison.field_titles import titled
 from annotator.errors import Conflict, DomainError
 from annotator.presentation.changes import change_lines, value_as_text
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
+from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Review, Verdict
 from reviews.services.queue import claims
@@ -155,7 +154,7 @@ def merge(request: PageRequest, slot: str) -> HttpResponse:
         "conflicts": [
             {
                 "anchor": c.anchor,
-                "place": titled(describe(bench.document, c.anchor), c.anchor, fields),
+                "place": place_name(bench.document, c.anchor, fields),
                 "reason": c.reason,
                 "mine": value_as_text(c.anchor, c.mine, fields),
                 "theirs": value_as_text(c.anchor, c.theirs, fields),

@@ -16,6 +16,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
+from django.utils.translation import override
 
 from annotator.core import concurrency
 from annotator.core.checks import clean_marks as clean
@@ -326,6 +327,20 @@ def test_an_archive_verifies_and_is_the_same_when_built_again(team: Team, tmp_pa
     assert manifest["counts"] == {"items": 3, "dialogues": 3, "entries": 9, "calls": 3}
     assert manifest["protocol"]["preset"] == "c3"
     assert (native_format == "neutral") == (f"{native_format}.jsonl" not in members(release))
+
+
+def test_a_release_is_the_same_whatever_language_its_administrator_reads(team: Team, tmp_path: Path) -> None:
+    for n in range(2):
+        make_verified(team, f"d{n}", make_document(str(n)))
+    User.objects.filter(pk=team.administrator.pk).update(language="zh-hans", chosen_language="zh-hans")
+    with override("zh-hans"):
+        release = run_release(team)
+        build_archive(release, tmp_path / "chinese.zip")
+    build_archive(release, tmp_path / "english.zip")
+    assert (tmp_path / "english.zip").read_bytes() == archive_path(release).read_bytes()
+    assert (tmp_path / "chinese.zip").read_bytes() == archive_path(release).read_bytes()
+    for name, content in members(release).items():
+        assert name.endswith(".parquet") or not re.search("[\u4e00-\u9fff]", content.decode()), name
 
 
 def test_a_release_stays_as_it_was_frozen(team: Team, tmp_path: Path) -> None:
