@@ -137,12 +137,12 @@ def test_nothing_is_given_to_somebody_without_its_language_or_skill(team: Team) 
     set_tags(actor=team.administrator, dialogue=law.dialogue, tags=["skill-law"])
     set_abilities(actor=team.administrator, project=team.project, user=one, languages=["zh"], skills=[])
     set_abilities(actor=team.administrator, project=team.project, user=other, languages=[], skills=["rail"])
-    made = plan(team, "reassign", [english, law], to=[one])
+    made = plan(team, "reassign", [english, law], to=[one.public_id])
     assert [item[:2] for item in made.items] == [[law.pk, one.pk]]
     assert "This dialogue is in English" in made.refused[0][1]
-    both = plan(team, "reassign", [english, law], to=[one, other])
+    both = plan(team, "reassign", [english, law], to=[one.public_id, other.public_id])
     assert [item[:2] for item in both.items] == [[english.pk, other.pk], [law.pk, one.pk]]
-    assert "needs a skill" in plan(team, "reassign", [law], to=[other]).refused[0][1]
+    assert "needs a skill" in plan(team, "reassign", [law], to=[other.public_id]).refused[0][1]
 
 
 def test_freeing_hurrying_and_handing_over(team: Team) -> None:
