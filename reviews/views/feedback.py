@@ -1,6 +1,7 @@
 """Feedback: errors that later stages found in a person's work, threads about it, and counts of error types."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -46,7 +47,7 @@ def feedback_list(request: PageRequest) -> HttpResponse:
     if request.method == "GET" and wanted in ("", "decided"):
         reading.mark_feedback_read(actor=request.user, rows=page.rows)
     of = f"&of={wanted}" if wanted else ""
-    context = {
+    context: dict[str, Any] = {
         "rows": page.rows,
         "older": f"?after={page.after}{of}" if page.after else None,
         "newer": f"?before={page.before}{of}" if page.before else None,

@@ -31,7 +31,10 @@ MAX_REPLIES = 100
 
 @dataclass(frozen=True)
 class Post:
-    """One text of a thread. ``kind``: dispute, reply, accepted or kept; ``end``: person (who got the feedback), decider or administrator."""
+    """One text of a thread.
+
+    ``kind``: dispute, reply, accepted or kept. ``end``: person (who got the feedback), decider or administrator.
+    """
 
     kind: str
     end: str
