@@ -1,5 +1,6 @@
 """What a screen reader says on the way from taking an item to its submission, read in Chromium's accessibility tree."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,7 @@ class Reader:
             found.append(f"{levels.count(1)} headings of level 1")
         found += [
             f"a heading of level {level} follows one of level {before}"
-            for before, level in zip(levels, levels[1:], strict=False)
+            for before, level in itertools.pairwise(levels)
             if level > before + 1
         ]
         found += ["heading without text" for node in nodes if node["role"] == "heading" and not node["name"]]
