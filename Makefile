@@ -21,7 +21,7 @@ demo:  ## run Assay with demo projects on http://127.0.0.1:8000 (another port: m
 demo-reset:  ## delete the demo's data
 	rm -rf var/demo
 
-test:  ## run all tests, on SQLite and PostgreSQL, with Redis and Chromium if they are installed
+test:  ## run all tests, on SQLite and PostgreSQL, with Redis and browsers if they are installed
 	$(start) run_tests $(ARGS)
 
 check:  ## run linters, type checks and other static checks

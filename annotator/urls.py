@@ -3,7 +3,17 @@
 from django.conf import settings
 from django.urls import path
 
-from annotator.views import acceptance, account, custom_fields, languages, notices, projects, site, webhooks
+from annotator.views import (
+    acceptance,
+    account,
+    custom_fields,
+    invitations,
+    languages,
+    notices,
+    projects,
+    site,
+    webhooks,
+)
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
@@ -25,6 +35,7 @@ urlpatterns = [
     path("p/<slug:slug>/fields/new/", custom_fields.field_create, name="field-create"),
     path("p/<slug:slug>/fields/<str:field>/edit/", custom_fields.field_change, name="field-change"),
     path("p/<slug:slug>/people/", projects.member_list, name="member-list"),
+    path("p/<slug:slug>/invitations/", invitations.invite_many, name="invite-many"),
     path("p/<slug:slug>/people/<str:public_id>/", projects.member_change, name="member-change"),
     path("p/<slug:slug>/invitations/<str:public_id>/revoke/", projects.invitation_revoke, name="invitation-revoke"),
     path("p/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),

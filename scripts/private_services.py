@@ -1,4 +1,4 @@
-"""Start temporary PostgreSQL and Redis servers for tests and benchmarks, and find Chromium and Caddy.
+"""Start temporary PostgreSQL and Redis servers for tests and benchmarks, and find browsers and Caddy.
 
 A server uses a temporary folder, accepts only local connections, and stops at the end of its `with` block.
 """
@@ -26,6 +26,16 @@ def find_chromium() -> Path | None:
     """Return the path in the variable CHROMIUM, or the installed Chromium or Chrome."""
     named = os.environ.get("CHROMIUM")
     for name in (named,) if named else CHROMIUM_NAMES:
+        found = shutil.which(name)
+        if found is not None:
+            return Path(found)
+    return None
+
+
+def find_firefox() -> Path | None:
+    """Return the path in the variable FIREFOX, or the installed Firefox, of which Debian has the long-term release."""
+    named = os.environ.get("FIREFOX")
+    for name in (named,) if named else ("firefox-esr", "firefox"):
         found = shutil.which(name)
         if found is not None:
             return Path(found)

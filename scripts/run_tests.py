@@ -1,4 +1,4 @@
-"""``make test``: run all tests, on SQLite and PostgreSQL, with Redis, Chromium and Caddy if they are installed.
+"""``make test``: run all tests, on SQLite and PostgreSQL, with Redis, browsers and Caddy if they are installed.
 
 Starts temporary servers. The summary lists what is not installed as NOT TESTED.
 """
@@ -22,6 +22,7 @@ from scripts.environment import ROOT, Environment, Stop, print_line
 from scripts.private_services import (
     find_caddy,
     find_chromium,
+    find_firefox,
     find_postgresql,
     find_redis,
     private_postgresql,
@@ -49,19 +50,26 @@ class Part:
     in_background: bool = False
 
 
-ALONE = "browser or servers or redis"
-"""Tests that start processes run one at a time, because they share a broker."""
+PAGES = "(browser or firefox)"
+"""Tests that open pages in a browser."""
+
+ALONE = f"{PAGES} or servers or redis"
+"""What other parts run: in browsers, or one at a time, because processes that tests start share a broker."""
 
 PARTS = (
     # First, because browser tests often wait and so leave time for the parts in the background.
-    Part("SQLite, browser", "browser and not (servers or postgres or redis)", (*PARALLEL, "--kinds=browser")),
+    Part(
+        "SQLite, browser",
+        f"{PAGES} and not (servers or postgres or redis)",
+        (*PARALLEL, "--kinds=browser,firefox"),
+    ),
     Part("SQLite", f"not postgres and not ({ALONE})", PARALLEL),
     Part("PostgreSQL", f"not ({ALONE})", (*PARALLEL, "--database-only"), postgresql=True),
     Part("SQLite, real processes", "servers and not (postgres or redis)", ("--kinds=servers",), in_background=True),
     Part(
         "PostgreSQL and Redis, real processes",
-        "((servers or redis) and not browser) or (browser and (postgres or redis))",
-        ("--database-only", "--kinds=browser,servers,redis"),
+        f"((servers or redis) and not {PAGES}) or ({PAGES} and (postgres or redis))",
+        ("--database-only", "--kinds=browser,firefox,servers,redis"),
         postgresql=True,
         redis=True,
         in_background=True,
@@ -151,6 +159,8 @@ def start_services() -> Iterator[Services]:
             )
         if find_chromium() is None:
             missing["Chromium"] = "no page was tested in a browser. Install it (Debian: apt-get install chromium)."
+        if find_firefox() is None:
+            missing["Firefox"] = "no page was tested in it. Install it (Debian: apt-get install firefox-esr)."
         if find_caddy() is None:
             missing["Caddy"] = "the proxy's settings were not tested. Install it (Debian: apt-get install caddy)."
         yield Services(postgresql or None, redis or None, missing)

@@ -69,6 +69,6 @@ def summary_lines(parts: dict[str, Outcome], missing: dict[str, str], seconds: f
     if gaps:
         lines += ["", "!" * 30 + " NOT TESTED " + "!" * 30, *(f"  {gap}" for gap in gaps), "!" * 72]
     else:
-        lines += ["", "Nothing was skipped: SQLite, PostgreSQL, Redis, Chromium and Caddy are installed."]
+        lines += ["", "Nothing was skipped: SQLite, PostgreSQL, Redis, Chromium, Firefox and Caddy are installed."]
     lines += ["", f"{total.passed} passed, {total.failed} failed, {total.skipped.total()} skipped"]
     return lines

@@ -250,6 +250,7 @@ import-preview                        in  404 404 403 403 403 200   in  404 404 
 import-report                         in  404 404 403 403 403 200   in  404 404 405 405 405 405
 invitation                            200 200 200 200 200 200 200   302 302 302 409 409 302 302
 invitation-revoke                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+invite-many                           in  404 404 403 403 403 200   in  404 404 403 403 403 200
 javascript-catalog                    200 200 200 200 200 200 200   405 405 405 405 405 405 405
 job-list                              in  404 404 403 403 403 200   in  404 404 403 403 403 409
 member-change                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -641,6 +642,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "job-list": {"job": "$job"},
     "review-session": {"present": "$person"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
+    "invite-many": {"people": "Amina <amina@example.org>", "roles": ["annotator"]},
     "member-list": {"roles": ["annotator"]},
     "notice-settings": {"daily": ["mention"], "time_zone": "Europe/Kyiv"},
     "project-archive": {"do": "archive"},

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from scripts.private_services import find_caddy, find_chromium
+from scripts.private_services import find_caddy, find_chromium, find_firefox
 
-pytest_plugins = ["tests.browser", "tests.databases"]
+pytest_plugins = ["tests.browser", "tests.databases", "tests.firefox"]
 
 # No test is timed: how long an example takes says more about the machine than about the code. Every run tries the same
 # examples, so that a change is what fails it; --hypothesis-profile=search looks for others.
@@ -67,6 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         missing["redis"] = "Redis: set TEST_REDIS_URL, or run make test, which starts one"
     if find_chromium() is None:
         missing["browser"] = "Chromium: install it (Debian: apt-get install chromium)"
+    if find_firefox() is None:
+        missing["firefox"] = "Firefox: install it (Debian: apt-get install firefox-esr)"
     if find_caddy() is None:
         missing["proxy"] = "Caddy: install it (Debian: apt-get install caddy)"
     for item in items:

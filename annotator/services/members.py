@@ -19,7 +19,9 @@ from annotator.services.history.events import append_event
 
 INVITATION_DAYS = 14
 #: Open invitations of a project.
-MAX_OPEN_INVITATIONS = 100
+MAX_OPEN_INVITATIONS = 500
+#: Characters of an invitation's note.
+MAX_NOTE = 120
 #: Each describes the work in progress that a person may not continue with only these roles left.
 DESCRIBE_LOST_WORK: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
 #: Each releases that work in the transaction that ends the role: (actor, project, person, roles left).
@@ -155,33 +157,45 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
     unknown = [role for role in roles if role not in set(Role)]
     if unknown:
         raise Invalid(_("There is no role “%(role)s”.") % {"role": unknown[0]})
-    secret = secrets.token_urlsafe(24)
     with transaction.atomic():
-        # The lock makes counting and writing one step.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        lock_invitations(project)
         if open_invitations(project=project).count() >= MAX_OPEN_INVITATIONS:
-            raise Invalid(
-                ngettext(
-                    "A project can have %(count)d open invitation. Revoke it first.",
-                    "A project can have %(count)d open invitations. Revoke some that are no longer needed.",
-                    MAX_OPEN_INVITATIONS,
-                )
-                % {"count": MAX_OPEN_INVITATIONS}
-            )
-        invitation = Invitation.objects.create(
-            project=project,
-            roles=roles,
-            note=note.strip()[:120],
-            secret_hash=hash_secret(secret),
-            created_by=actor,
-            expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
-        )
-        append_event(
-            actor=actor,
-            project=project,
-            kind="invitation.created",
-            after={"invitation": invitation.public_id, "roles": roles, "note": invitation.note},
-        )
+            raise Invalid(too_many_open())
+        return write_invitation(actor=actor, project=project, roles=roles, note=note)
+
+
+def lock_invitations(project: Project) -> None:
+    """Lock the project, so that counting its open invitations and writing another are one step."""
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+
+
+def too_many_open() -> str:
+    """Return the sentence that refuses a further open invitation."""
+    sentence = ngettext(
+        "A project can have %(count)d open invitation. Revoke it first.",
+        "A project can have %(count)d open invitations. Revoke some that are no longer needed.",
+        MAX_OPEN_INVITATIONS,
+    )
+    return sentence % {"count": MAX_OPEN_INVITATIONS}
+
+
+def write_invitation(*, actor: User, project: Project, roles: list[str], note: str) -> tuple[Invitation, str]:
+    """Write an invitation whose roles are checked, after `lock_invitations`. Returns it and the secret of its link."""
+    secret = secrets.token_urlsafe(24)
+    invitation = Invitation.objects.create(
+        project=project,
+        roles=roles,
+        note=note.strip()[:MAX_NOTE],
+        secret_hash=hash_secret(secret),
+        created_by=actor,
+        expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
+    )
+    append_event(
+        actor=actor,
+        project=project,
+        kind="invitation.created",
+        after={"invitation": invitation.public_id, "roles": roles, "note": invitation.note},
+    )
     return invitation, secret
 
 

@@ -22,6 +22,7 @@ from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.languages import language_choices
 from annotator.services.accounts.password_mails import mail_aside
+from annotator.services.bulk_invitations import MAX_LINES
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
 from annotator.views.text_field import TextField
@@ -179,6 +180,26 @@ class InvitationForm(forms.Form):
         required=False,
         label=_("Note"),
         help_text=_("Only administrators see it, for example the person’s name."),
+    )
+
+
+class InvitationsForm(forms.Form):
+    people = TextField(
+        label=_("People"),
+        widget=forms.Textarea(attrs={"rows": 12, "spellcheck": "false"}),
+        max_length=MAX_LINES * 200,
+        help_text=_(
+            "One person on each line: “Amina Diallo <amina@example.org>” or “Amina Diallo, amina@example.org”. "
+            "A table with a header (name, address, role) can be pasted too."
+        ),
+        error_messages={"required": _("Paste at least one line.")},
+    )
+    roles = forms.MultipleChoiceField(
+        choices=lambda: [(role.value, words_of("role", role)) for role in Role],
+        widget=forms.CheckboxSelectMultiple,
+        label=_("Roles"),
+        help_text=_("For every line that names no role of its own."),
+        required=False,
     )
 
 

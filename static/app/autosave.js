@@ -53,6 +53,9 @@ import {gettext, interpolate, ngettext} from "./translation.js";
 
 const PAUSE = 700;
 
+/** The trouble that was announced last, until its end is announced too. */
+let announced = "";
+
 const typing = new Map(); // form -> timer of its pause
 const begun = new WeakSet(); // forms with input that only their button sends
 const shown = {
@@ -404,7 +407,7 @@ function statusText(state) {
   return interpolate(text, {count, time: clock.format(queue.savedAt)});
 }
 
-function show(next, was = next) {
+function show(next) {
   const text = statusText(next);
   for (const place of document.querySelectorAll("[data-save-state]")) {
     place.dataset.state = next;
@@ -417,9 +420,12 @@ function show(next, was = next) {
     for (const way of place.querySelectorAll("[data-save-unfinished]")) way.hidden = !unfinished || !["unfinished", "refused"].includes(next);
     place.querySelector("a[data-save-unfinished]")?.setAttribute("href", unfinished ?? "");
   }
-  const bad = !["saved", "saving"].includes(next);
-  const recovered = next === "saved" && !["saved", "saving"].includes(was);
-  if ((bad && was !== next) || recovered) emit("announce", {text});
+  const trouble = ["saved", "saving"].includes(next) ? "" : text;
+  // Each retry is “saving” for a moment: neither a new trouble nor the end of one.
+  if (next !== "saving" && trouble !== announced) {
+    emit("announce", {text});
+    announced = trouble;
+  }
   emit("save-state", {state: next});
   const prompt = next === "conflict" && document.querySelector("[data-merge]");
   if (prompt) emit("question", {at: prompt});

@@ -27,7 +27,7 @@ export function crosses(one, other) {
  * @property {() => boolean} isOnline
  * @property {(edit: any) => Promise<unknown>} post   sends an edit and sets its `outcome`: saved, refused, conflict,
  *   offline or one of ENDED
- * @property {(state: string, was: string) => void} show   shows the state of the queue
+ * @property {(state: string) => void} show   shows the state of the queue
  * @property {() => void} forgetRefusals        removes the reasons of refusals, when no edit is refused any more
  * @property {() => boolean} isUnfinished       whether there is input that cannot be sent yet
  * @property {(act: () => void, seconds: number) => () => void} later   returns a function that cancels it
@@ -222,9 +222,8 @@ export class EditQueue {
   }
 
   #show(state) {
-    const was = this.state;
     this.state = state;
-    this.#host.show(state, was);
+    this.#host.show(state);
   }
 
   #keep(edit) {

@@ -11,7 +11,7 @@ from scripts import run_tests
 from scripts.run_tests import PARTS, Services, exit_code, parts_for, start_services
 from scripts.suite_report import Outcome
 
-MARKERS = ("browser", "postgres", "redis", "servers", "slow")
+MARKERS = ("browser", "firefox", "postgres", "redis", "servers", "slow")
 
 
 def part_names(postgresql, redis):
@@ -46,12 +46,12 @@ def test_redis_alone_still_tests_the_workers_on_it():
 def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch):
     monkeypatch.delenv("TEST_DATABASE_URL", raising=False)
     monkeypatch.delenv("TEST_REDIS_URL", raising=False)
-    for find in ("find_postgresql", "find_redis", "find_chromium", "find_caddy"):
+    for find in ("find_postgresql", "find_redis", "find_chromium", "find_firefox", "find_caddy"):
         monkeypatch.setattr(run_tests, find, lambda: None)
     with start_services() as services:
         assert services.postgresql is None
         assert services.redis is None
-        assert set(services.missing) == {"PostgreSQL", "Redis", "Chromium", "Caddy"}
+        assert set(services.missing) == {"PostgreSQL", "Redis", "Chromium", "Firefox", "Caddy"}
         assert all("apt-get install" in why for why in services.missing.values())
 
 
@@ -59,6 +59,7 @@ def test_named_servers_are_used(monkeypatch):
     monkeypatch.setenv("TEST_DATABASE_URL", "postgres://server/db")
     monkeypatch.setenv("TEST_REDIS_URL", "redis://server/0")
     monkeypatch.setattr(run_tests, "find_chromium", lambda: "/usr/bin/chromium")
+    monkeypatch.setattr(run_tests, "find_firefox", lambda: "/usr/bin/firefox-esr")
     monkeypatch.setattr(run_tests, "find_caddy", lambda: "/usr/bin/caddy")
     with start_services() as services:
         assert services == Services("postgres://server/db", "redis://server/0", {})
