@@ -5,7 +5,7 @@ from django.urls import path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from annotator.views import account, custom_fields, notices, projects, site, webhooks
+from annotator.views import account, custom_fields, keys, notices, projects, site, webhooks
 
 urlpatterns = [
     path("healthz", site.healthz, name="healthz"),
@@ -15,6 +15,8 @@ urlpatterns = [
     path("notices/", notices.notice_list, name="notice-list"),
     path("notices/settings/", notices.notice_settings, name="notice-settings"),
     path("notices/<str:public_id>/", notices.notice_read, name="notice-read"),
+    path("palette/", keys.palette, name="palette"),
+    path("keys/", keys.key_settings, name="key-settings"),
     path("tokens/", account.token_list, name="token-list"),
     path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("invitation/<str:secret>/", projects.invitation, name="invitation"),

@@ -27,6 +27,8 @@ class User(AbstractUser):
     demo_note = models.CharField(max_length=160, blank=True)
     #: Of their browser at the last sign-in, for mails; blank: the site's.
     language = models.CharField(max_length=20, blank=True, editable=False)
+    #: Keys that the person chose: {action of ``annotator.core.keys``: key}, blank where its key is switched off.
+    own_keys = models.JSONField(default=dict, blank=True, editable=False)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 

@@ -23,24 +23,24 @@ ABSOLUTE_URL_OVERRIDES = {
     "annotator.webhook": lambda webhook: reverse("webhook", args=[webhook.project.slug, webhook.public_id]),
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
-# The navigation bar of a project: page, label, keyboard shortcut, roles that see it (empty: every member). Pages for
+# The navigation bar of a project: page, label, action of the table of keys, roles that see it (empty: every member). Pages for
 # some roles only are in a menu, so that the bar fits in one row.
 PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("project", _("Project"), "g p", ()),
-    ("dialogue-list", _("Dialogues"), "g d", ()),
-    ("statistics", _("Statistics"), "g t", ()),
-    ("release-list", _("Releases"), "g r", ()),
-    ("guideline", _("Guideline"), "g g", ()),
-    ("feedback-list", _("Feedback"), "g f", ()),
-    ("protocol", _("Protocol"), "g o", ()),
-    ("member-list", _("People"), "g e", ()),
-    ("review-session-list", _("Disputes"), "g x", _OVERSEERS),
-    ("gold-list", _("Gold"), "g k", _OVERSEERS),
-    ("history-list", _("History"), "g y", _OVERSEERS),
-    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS),
-    ("import-list", _("Imports"), "g i", _ADMINISTRATORS),
-    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS),
-    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS),
-    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS),
-    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS),
+    ("project", _("Project"), "go-project", ()),
+    ("dialogue-list", _("Dialogues"), "go-dialogues", ()),
+    ("statistics", _("Statistics"), "go-statistics", ()),
+    ("release-list", _("Releases"), "go-releases", ()),
+    ("guideline", _("Guideline"), "go-guideline", ()),
+    ("feedback-list", _("Feedback"), "go-feedback", ()),
+    ("protocol", _("Protocol"), "go-protocol", ()),
+    ("member-list", _("People"), "go-people", ()),
+    ("review-session-list", _("Disputes"), "go-disputes", _OVERSEERS),
+    ("gold-list", _("Gold"), "go-gold", _OVERSEERS),
+    ("history-list", _("History"), "go-history", _OVERSEERS),
+    ("assignment-list", _("Assignments"), "go-assignments", _ADMINISTRATORS),
+    ("import-list", _("Imports"), "go-imports", _ADMINISTRATORS),
+    ("toolset-list", _("Toolsets"), "go-toolsets", _ADMINISTRATORS),
+    ("composite-list", _("Composites"), "go-composites", _ADMINISTRATORS),
+    ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS),
+    ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS),
 ]

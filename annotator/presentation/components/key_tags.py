@@ -1,0 +1,56 @@
+"""The tags of ``{% load components %}`` that bind and show keys. All of them come from ``annotator.core.keys``."""
+
+from typing import Any
+
+from django import template
+
+from annotator.core.keys import ACTIONS
+from annotator.presentation.components.jinja import key_attributes, macros, translated
+from annotator.presentation.components.keymap import key_of
+
+register = template.Library()
+
+
+@register.simple_tag
+def key(name: str, label: str = "") -> str:
+    """Return the attributes that bind an element to an action: ``<button {% key "undo" %}>``.
+
+    ``label``: what it does here, in the shortcuts dialog and the search; by default the label of the table.
+    """
+    return key_attributes(name, label)
+
+
+@register.simple_tag
+def kbd_of(name: str) -> str:
+    """Return the key of an action as a visual hint, or nothing if the reader switched it off."""
+    shown = _shown(name)
+    return macros("badges").kbd(shown) if shown else ""
+
+
+@register.simple_tag
+def key_name(name: str) -> str:
+    """Return the key of an action as text, for a sentence: ``{% key_name "undo" as key %}``."""
+    return _shown(name)
+
+
+def _shown(name: str) -> str:
+    """Return a key for reading; of an action without one, that with Ctrl."""
+    held = ACTIONS[name].held
+    return key_of(name) or (f"Ctrl+{held[0].upper() if len(held[0]) == 1 else held[0]}" if held else "")
+
+
+@register.simple_tag
+def scripted_keys() -> list[dict[str, Any]]:
+    """Return the actions that scripts carry out: name, key, shown (for reading), label and group, in the table's order."""
+    return [
+        {
+            "name": one.name,
+            "key": key_of(one.name),
+            "shown": _shown(one.name),
+            "label": translated(one.label),
+            "group": translated(one.group),
+            "in_drawing": one.name.startswith("drawing-"),
+        }
+        for one in ACTIONS.values()
+        if one.scripted
+    ]
