@@ -24,6 +24,7 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
         "demo": settings.DEMO,
+        "unread_notices": 0,
         "unknown_filters": getattr(request, "unknown_filters", []),
     }
     # An error page may be rendered before the user is known.
@@ -60,9 +61,9 @@ def _entries(request: HttpRequest, project: Project, member: MemberState) -> lis
             "action": action,
             "url": url,
             "current": name == current,
-            "in_menu": bool(needed),
+            "in_menu": bar is None or (bool(bar) and not roles.intersection(bar)),
         }
-        for (name, label, action, needed), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
+        for (name, label, action, needed, bar), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
         if not needed or roles.intersection(needed)
     ]
 

@@ -210,24 +210,6 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   localTimes(document);
 });
 
-// --- scroll the dialogue to what is open in the editor -----------------------------------------------------------------
-
-let followed = document.querySelector("#chat [aria-current]")?.id;
-
-function follow() {
-  const current = document.querySelector("#chat [aria-current]");
-  if (!current || current.id === followed) return;
-  followed = current.id;
-  // If both share one scroll bar, this would scroll the editor out of view.
-  const pane = current.closest(".chat");
-  if (pane && getComputedStyle(pane).overflowY === "auto") current.scrollIntoView({block: "nearest"});
-}
-
-document.addEventListener("htmx:after:swap", follow);
-if (new URLSearchParams(location.search).has("at")) {
-  document.querySelector("#chat [aria-current]")?.scrollIntoView({block: "center"});
-}
-
 // A page that refuses a form starts with its errors, also for screen readers.
 focusOn(document.querySelector(".error-summary[data-autofocus]"));
 
@@ -286,6 +268,13 @@ function fade(notice) {
   for (const type of ["pointerleave", "focusout"]) notice.addEventListener(type, start);
   start();
 }
+
+// What floats above the foot of the page must know how high it is.
+const measured = new Map([[toasts, "--toasts"], [document.querySelector("body > .bar"), "--bar"]]);
+const measure = new ResizeObserver((changes) => {
+  for (const {target} of changes) document.documentElement.style.setProperty(measured.get(target), `${target.offsetHeight}px`);
+});
+for (const element of measured.keys()) if (element) measure.observe(element);
 
 if (toasts) {
   for (const notice of toasts.children) fade(notice);

@@ -115,7 +115,11 @@ export function isTyping(event) {
 // --- elements ---------------------------------------------------------------------------------------------------------------
 
 /** Return what must be visible for an element to be used: the key of an element in a closed menu works as well. */
-const within = (element) => element.closest("details.menu:not([open])") ?? element;
+function within(element) {
+  const menu = element.closest("details.menu:not([open])") ?? element;
+  const folded = menu.closest(".unfolded:not(:popover-open)");
+  return folded && getComputedStyle(folded).display === "none" ? folded.parentElement : menu;
+}
 
 export function usable(element) {
   return !element.disabled && element.getAttribute("aria-disabled") !== "true" && within(element).checkVisibility();
@@ -154,6 +158,7 @@ export function act(element) {
     // Focus the button first: if it opens a dialog, closing the dialog returns the focus to it.
     if (!element.matches("[data-held], [data-shortcuts-open]")) element.focus({preventScroll: true});
     element.click();
+    if (element.localName === "summary") element.parentElement.querySelector("input:not([type=hidden]), textarea")?.focus();
   }
 }
 

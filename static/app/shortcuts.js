@@ -2,6 +2,7 @@
 //
 //   data-nav-item           keys move between these (by default j and k, with Shift to the last and first); give them
 //                           tabindex="-1". One with a link to the editor (data-action="edit") is opened as well
+//   data-key-twice          a link to a part of the editor where the same key goes on: it is pressed there as well
 //   data-primary            Ctrl+Enter clicks it, unless the focus is in an ordinary form, which it submits instead
 //   data-presses="undo"     clicks the element of that action
 //
@@ -43,17 +44,36 @@ function walk(name) {
   const all = items();
   const step = Object.keys(WALKS).find((one) => scriptedKey(one) === name);
   if (!all.length || !step) return false;
-  const item = all[Math.min(all.length - 1, WALKS[step](all.indexOf(currentItem())))];
+  goTo(all[Math.min(all.length - 1, WALKS[step](all.indexOf(currentItem())))]);
+  return true;
+}
+
+/** Go to a place, and open it in the editor if there is one. */
+function goTo(item) {
   const moved = item !== currentItem();
   lastItem = item;
   focusOn(item);
   item.scrollIntoView({block: "nearest"});
-  const opens = moved && item.querySelector("[data-action=edit]");
-  if (opens) {
-    link = opens;
-    openingUntil = performance.now() + OPEN_MILLISECONDS;
-    link.click();
-  }
+  const opens = item.querySelector("[data-action=edit]") ?? document.getElementById(item.dataset.select ?? "")?.querySelector("[data-action=edit]");
+  if (moved && opens) follow(opens);
+}
+
+/** Follow a link to the editor; keys wait until it is there. */
+function follow(opens, keys = []) {
+  link = opens;
+  openingUntil = performance.now() + OPEN_MILLISECONDS;
+  waiting = keys;
+  opens.click();
+}
+
+/** Go to the next place with a finding, or to the previous one. */
+function goToFinding(step) {
+  const all = items();
+  const places = new Set([...document.querySelectorAll("#chat .finding:not(.waived)")].map((one) => one.closest("[data-nav-item]")));
+  const at = all.indexOf(currentItem());
+  const next = step > 0 ? all.find((item, index) => index > at && places.has(item)) : all.findLast((item, index) => (at < 0 || index < at) && places.has(item));
+  if (next) goTo(next);
+  else document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: step > 0 ? gettext("There is no further finding below.") : gettext("There is no further finding above."), tone: "info"}}));
   return true;
 }
 
@@ -66,8 +86,8 @@ const isOpening = () => link !== null && performance.now() < openingUntil;
 
 function opened({detail: {ctx}}) {
   if (!link || ctx.sourceElement !== link) return;
+  const item = !link.matches("[data-key-twice]") && currentItem();
   link = null;
-  const item = currentItem();
   if (item) focusOn(item);
   const keys = waiting;
   waiting = [];
@@ -133,7 +153,9 @@ function handle(names, event) {
   for (const name of [...pairs, ...names]) {
     const element = find(name, item);
     if (element) {
-      if (!event.repeat) act(element);
+      if (event.repeat) return true;
+      if (element.matches("[data-key-twice]")) follow(element, [names]);
+      else act(element);
       return true;
     }
   }
@@ -143,6 +165,9 @@ function handle(names, event) {
     pendingUntil = performance.now() + PAIR_MILLISECONDS;
     return true;
   }
+  if (!document.getElementById("workspace")) return false;
+  if (names.includes(scriptedKey("next-finding"))) return goToFinding(1);
+  if (names.includes(scriptedKey("previous-finding"))) return goToFinding(-1);
   return names.includes(scriptedKey("first-field")) && focusFirstField();
 }
 

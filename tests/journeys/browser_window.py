@@ -46,9 +46,14 @@ class BrowserWindow:
         expect(self.page.locator("#i-head")).to_be_focused()
 
     def open_panel(self, name: str) -> None:
-        """Open one of the inspector's panels: Edit, Findings, Comments, Tools, Revisions."""
-        self.inspector.get_by_role("link", name=name, exact=True).click()
-        expect(self.inspector.locator("[aria-current=page]")).to_have_text(name)
+        """Open what the inspector can show: Edit, Graph or Comments by its tab, Findings by the button of the bar."""
+        if name == "Findings":
+            self.page.locator("#toolbar [data-findings]").click()
+            expect(self.page.locator("#i-head")).to_have_text("Findings")
+            return
+        tab = {"Edit": "Step", "Comments": "Discussion"}.get(name, name)
+        self.inspector.get_by_role("link", name=tab, exact=True).click()
+        expect(self.inspector.locator(".tabs [aria-current=page]")).to_have_text(tab)
 
     @contextlib.contextmanager
     def saving(self, *, status: int = 200) -> Iterator[None]:

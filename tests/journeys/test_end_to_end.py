@@ -156,7 +156,7 @@ def import_candidates(journey: Journey, window: BrowserWindow, data: Path) -> No
 
 def upload(journey: Journey, window: BrowserWindow, file: Path, native_format: str) -> None:
     page = window.page
-    page.locator("summary", has_text="Manage").click()
+    page.locator(".topbar summary", has_text="Project:").click()
     page.get_by_role("link", name="Imports", exact=True).first.click()
     journey.look(window)
     page.get_by_label("Candidate file").set_input_files(file)

@@ -83,7 +83,7 @@ def test_everything_can_be_done_without_scripts(window_of, team, page_problems):
     expect(page.locator("#toolbar")).to_contain_text("1 error")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#toolbar")).to_contain_text("No issues")
-    window.inspector.get_by_role("link", name="Comments").click()
+    window.inspector.get_by_role("link", name="Discussion").click()
     page.get_by_label("Your comment").fill("By hand.")
     page.get_by_role("button", name="Add comment").click()
     expect(window.inspector.get_by_role("article")).to_contain_text("By hand.")

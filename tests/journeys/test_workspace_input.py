@@ -103,7 +103,7 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(window
     expect(page.get_by_role("button", name="Undo")).to_be_enabled()
     for place in ("task t1", CALL, ANSWER):
         window.open_place(place)
-        for panel in ("Edit", "Graph", "Findings", "Comments", "Examples"):
+        for panel in ("Edit", "Graph", "Findings", "Comments"):
             window.open_panel(panel)
             assert page.evaluate(AMBIGUOUS) == []
 
@@ -146,7 +146,7 @@ def test_of_two_panels_asked_for_the_later_stays(window_of, team):
     page, held = window.page, []
     page.route("**panel=findings*", lambda route: held.append(route))
     with page.expect_request("**panel=findings*"):
-        window.inspector.get_by_role("link", name="Findings", exact=True).click()
+        page.locator("#toolbar [data-findings]").click()
     # Its answer could come after the other's, so nobody waits for it any more.
     with page.expect_event("requestfailed", lambda request: "panel=findings" in request.url):
         window.open_panel("Graph")
@@ -218,6 +218,8 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
         window.open_place(place)
         if panes:
             assert page.evaluate("document.documentElement.scrollHeight") <= height
+    if width < 700:
+        page.locator("#toolbar [popovertarget=bar-rest]").click()
     more = page.locator("#toolbar summary", has_text="More")
     more.click()
     for wider in (0, 60, 120):  # the bar breaks elsewhere
@@ -226,6 +228,7 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
             expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=0.98)
     page.set_viewport_size({"width": width, "height": height})
     more.click()
+    page.keyboard.press("Escape")
     # The place open in the editor is visible in the dialogue.
     current = window.chat.locator("[aria-current]")
     page.keyboard.press("f")

@@ -23,24 +23,25 @@ ABSOLUTE_URL_OVERRIDES = {
     "annotator.webhook": lambda webhook: reverse("webhook", args=[webhook.project.slug, webhook.public_id]),
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
-# The navigation bar of a project: page, label, action of the table of keys, roles that see it (empty: every member). Pages for
-# some roles only are in a menu, so that the bar fits in one row.
-PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...]]] = [
-    ("project", _("Project"), "go-project", ()),
-    ("dialogue-list", _("Dialogues"), "go-dialogues", ()),
-    ("statistics", _("Statistics"), "go-statistics", ()),
-    ("release-list", _("Releases"), "go-releases", ()),
-    ("guideline", _("Guideline"), "go-guideline", ()),
-    ("feedback-list", _("Feedback"), "go-feedback", ()),
-    ("protocol", _("Protocol"), "go-protocol", ()),
-    ("member-list", _("People"), "go-people", ()),
-    ("review-session-list", _("Disputes"), "go-disputes", _OVERSEERS),
-    ("gold-list", _("Gold"), "go-gold", _OVERSEERS),
-    ("history-list", _("History"), "go-history", _OVERSEERS),
-    ("assignment-list", _("Assignments"), "go-assignments", _ADMINISTRATORS),
-    ("import-list", _("Imports"), "go-imports", _ADMINISTRATORS),
-    ("toolset-list", _("Toolsets"), "go-toolsets", _ADMINISTRATORS),
-    ("composite-list", _("Composites"), "go-composites", _ADMINISTRATORS),
-    ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS),
-    ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS),
+_EVERYONE: tuple[str, ...] = ()
+# The navigation of a project: page, label, action of the table of keys, roles that see it, and roles that see it in the
+# bar; for the others it is in the project's menu. An annotator needs four pages all day.
+PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None]] = [
+    ("dialogue-list", _("Dialogues"), "go-dialogues", _EVERYONE, _EVERYONE),
+    ("guideline", _("Guideline"), "go-guideline", _EVERYONE, _EVERYONE),
+    ("feedback-list", _("Feedback"), "go-feedback", _EVERYONE, _EVERYONE),
+    ("project", _("Project"), "go-project", _EVERYONE, _OVERSEERS),
+    ("statistics", _("Statistics"), "go-statistics", _EVERYONE, _OVERSEERS),
+    ("release-list", _("Releases"), "go-releases", _EVERYONE, _ADMINISTRATORS),
+    ("protocol", _("Protocol"), "go-protocol", _EVERYONE, None),
+    ("member-list", _("People"), "go-people", _EVERYONE, None),
+    ("review-session-list", _("Disputes"), "go-disputes", _OVERSEERS, None),
+    ("gold-list", _("Gold"), "go-gold", _OVERSEERS, None),
+    ("history-list", _("History"), "go-history", _OVERSEERS, None),
+    ("assignment-list", _("Assignments"), "go-assignments", _ADMINISTRATORS, None),
+    ("import-list", _("Imports"), "go-imports", _ADMINISTRATORS, None),
+    ("toolset-list", _("Toolsets"), "go-toolsets", _ADMINISTRATORS, None),
+    ("composite-list", _("Composites"), "go-composites", _ADMINISTRATORS, None),
+    ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS, None),
+    ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS, None),
 ]

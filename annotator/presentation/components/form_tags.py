@@ -90,9 +90,9 @@ def input(
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
     of a select; ``blank``: the label of a first option without a value. ``action``: an action of the table of keys that
-    focuses it, described by ``action_label`` (default: the label of the table). ``id``: by default made from the name. ``mode``: the keyboard of a phone.
-    ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code. ``bare``:
-    only the input, with its label for screen readers.
+    focuses it; ``action_label``: what that does here. ``id``: by default made from the name. ``mode``: the keyboard of a
+    phone. ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code.
+    ``bare``: only the input, with its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
     choices = [("", blank), *options] if blank else options
@@ -242,8 +242,8 @@ def edit(
 def tiles(options: Iterable[tuple[str, str]], chosen: str | None, action: str = "", title: str = "") -> dict[str, Any]:
     """Show radio buttons for the ``value`` of a form. ``options``: (value, label); the blank one means no choice.
 
-    ``action``: beginning of the names of actions of the table of keys, such as "policy" for policy-1 and those after it,
-    which choose the options in their order; ``title`` is the name of the field in their labels.
+    ``action``: beginning of the names of actions of the table of keys, such as "policy" for policy-1 and so on, which
+    choose the options in their order; ``title``: the name of the field, for their labels.
     """
     numbered = count(1)
     rows = []

@@ -30,6 +30,7 @@ ICONS: dict[str, str] = {
     "lock": "M3.5 7h9v6.5h-9zM5.3 7V5a2.7 2.7 0 0 1 5.4 0v2",
     "many": "M2.5 2.5h4.4v4.4H2.5zM9.1 2.5h4.4v4.4H9.1zM2.5 9.1h4.4v4.4H2.5zM9.1 9.1h4.4v4.4H9.1z",
     "minus": "M3 8h10",
+    "menu": "M2.5 4h11M2.5 8h11M2.5 12h11",
     "mixed": "M2 8h3M5 8l3-3.6h3M5 8l3 3.6h3M11 4.4L14 8l-3 3.6",
     "one": "M4.5 4.5h7v7h-7z",
     "parallel": "M2 4h12M2 8h12M2 12h12",

@@ -4,11 +4,14 @@ from typing import Any
 
 from django import template
 
-from annotator.core.keys import ACTIONS
+from annotator.core.keys import ACTIONS, WORKSPACE, Place
 from annotator.presentation.components.jinja import key_attributes, macros, translated
 from annotator.presentation.components.keymap import key_of
 
 register = template.Library()
+
+#: Places of scripted actions → the part of the page that they need.
+_PARTS = {frozenset({Place.DRAWING}): "#graph-canvas", WORKSPACE: "#workspace"}
 
 
 @register.simple_tag
@@ -41,7 +44,11 @@ def _shown(name: str) -> str:
 
 @register.simple_tag
 def scripted_keys() -> list[dict[str, Any]]:
-    """Return the actions that scripts carry out: name, key, shown (for reading), label and group, in the table's order."""
+    """Return the actions that scripts carry out, in the table's order.
+
+    Each has ``name``, ``key``, ``shown`` (the key for reading), ``label``, ``group`` and ``within``: what must be on
+    the page for it.
+    """
     return [
         {
             "name": one.name,
@@ -49,7 +56,7 @@ def scripted_keys() -> list[dict[str, Any]]:
             "shown": _shown(one.name),
             "label": translated(one.label),
             "group": translated(one.group),
-            "in_drawing": one.name.startswith("drawing-"),
+            "within": next((part for place, part in _PARTS.items() if one.places <= place), ""),
         }
         for one in ACTIONS.values()
         if one.scripted

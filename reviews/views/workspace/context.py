@@ -50,15 +50,22 @@ MAX_ACTIVE_SECONDS = 1800
 _ANY_SLOT = "0" * 12
 #: Edits that open what they create.
 _OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
-PANELS = {
-    "edit": gettext_lazy("Edit"),
+#: The tabs of the inspector.
+TABS = {
+    "edit": gettext_lazy("Step"),
     "graph": gettext_lazy("Graph"),
-    "findings": gettext_lazy("Findings"),
-    "comments": gettext_lazy("Comments"),
-    "tools": gettext_lazy("Tools"),
-    "revisions": gettext_lazy("Revisions"),
-    "examples": gettext_lazy("Examples"),
+    "review": gettext_lazy("Review"),
+    "comments": gettext_lazy("Discussion"),
 }
+#: The pages of the reference drawer, which opens beside the inspector.
+REFERENCES = {
+    "guideline": gettext_lazy("Guideline"),
+    "tools": gettext_lazy("Tools"),
+    "examples": gettext_lazy("Examples"),
+    "revisions": gettext_lazy("Versions"),
+}
+#: What ``panel`` in a URL may say. The findings belong to the tab Review.
+PANELS = {*TABS, *REFERENCES, "findings"}
 _NOT_ANNOTATED = ("", gettext_lazy("Not annotated"))
 
 
@@ -108,6 +115,8 @@ def workbench_context(
         ).expires_at
     request.project = work.slot.project
     selected, anchor = bench.view.select(at)
+    reference = panel if panel in REFERENCES else ""
+    panel = panel if panel in PANELS and not reference else "edit"
     links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}
     work_url = links.pop("")
     # Every edit adds a version, so a new draft has nothing to undo.
@@ -115,11 +124,13 @@ def workbench_context(
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         **_CHOICES,
         "work_url": work_url,
-        "panels": [
+        "tabs": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
-            for key, label in PANELS.items()
+            for key, label in TABS.items()
             if key != "graph" or bench.document["kind"] == "multi_turn"
         ],
+        "references": [(key, label, f"{work_url}?panel={key}") for key, label in REFERENCES.items()],
+        "reference": reference,
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
         % {"place": describe(bench.document, anchor) if selected else _("the whole dialogue")},
@@ -147,7 +158,7 @@ def workbench_context(
         "view": bench.view,
         "at": anchor,
         "selected": selected,
-        "panel": panel if panel in PANELS else "edit",
+        "panel": panel,
         "observation_kind": _observation_kind(request, selected),
         "threads": comments.read_threads(
             actor=request.user,
@@ -161,7 +172,7 @@ def workbench_context(
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,
-        "revisions": _revisions(request, bench) if panel == "revisions" else [],
+        "revisions": _revisions(request, bench) if reference == "revisions" else [],
     }
     ghosts = ghosts_of(draft=bench.draft, document=bench.document, fields=fields_of(request.project))
     context |= suggested_context(bench, ghosts, anchor if selected else "", work_url)
@@ -174,7 +185,7 @@ def workbench_context(
             context["fields"] = fields(tool.parameters, selected.data["arguments"])
             context["fields_cut"] = len(context["fields"]) >= MAX_FIELDS
         context["tool"] = tool
-        if selected.type == "call" and context["panel"] == "edit":
+        if selected.type == "call" and panel == "edit":
             context["value_rows"] = rows_of(bench, trace_task(bench, task.id), selected)
     elif isinstance(selected, TaskView):
         context["task"] = selected
@@ -182,13 +193,13 @@ def workbench_context(
             context |= composite_editor(bench, selected)
     else:
         context |= case_editor(bench, selected)
-    if context["panel"] == "edit":
+    if panel == "edit":
         # The fields of a case as a whole are beside its scenario.
         whole = selected is None or getattr(selected, "type", "") == "scenario"
         context |= label_editor(bench, "" if whole else anchor, context["suggested"])
-    if context["panel"] == "examples":
+    if reference == "examples":
         context |= examples_context(request, bench, context["task"])
-    if context["panel"] == "graph" and context["task"]:
+    if panel == "graph" and context["task"]:
         step = selected if isinstance(selected, StepView) else None
         found = proposals_of(ghosts, context["task"].id)
         context |= graph_context(bench, context["task"], step, proposals=found, refused=refused)

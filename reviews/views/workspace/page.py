@@ -68,6 +68,8 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
     if bench.disputed and not request.GET:
         return redirect("workspace-settle", slot=slot)
     context = workbench_context(request, bench, at=request.GET.get("at"), panel=one_of(request.GET, "panel", PANELS))
+    if request.htmx and context["reference"]:
+        return render(request, "reviews/workspace/reference/body.html", context)
     if request.htmx:
         return _fragments(request, bench, context, inspector=True)
     return render(request, "reviews/workspace/page.html", context)
