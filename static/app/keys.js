@@ -59,20 +59,30 @@ export const scriptedKey = (name) => document.querySelector(`[data-scripted="${n
 
 let field = null; // the field with the focus
 let lostAt = -Infinity;
-let leaving = false; // the person is moving the focus
+let leavingUntil = -Infinity; // until when a move of the focus is the person's
 
 const fieldOf = (element) => element?.closest?.(TYPING) ?? null;
 
+// The browser moves the focus before it does anything else, but closes a dialog a little after Escape.
+const ESCAPE_MILLISECONDS = 200;
+const isLeaving = () => performance.now() < leavingUntil;
+
 function leave() {
-  leaving = true;
-  setTimeout(() => (leaving = false));
+  leavingUntil = Infinity;
+  setTimeout(() => (leavingUntil = -Infinity));
 }
 
-for (const type of ["pointerdown", "mousedown", "click"]) addEventListener(type, leave, true);
+for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, leave, true);
+// Somebody who clicks or presses Escape has seen where the focus is.
+addEventListener("pointerdown", () => (lostAt = -Infinity), true);
 addEventListener(
   "keydown",
   ({key, ctrlKey, metaKey}) => {
-    if (["Tab", "Escape"].includes(key) || ((ctrlKey || metaKey) && key === "Enter")) leave();
+    if (key === "Escape") {
+      leavingUntil = performance.now() + ESCAPE_MILLISECONDS;
+      lostAt = -Infinity;
+    }
+    if (key === "Tab" || ((ctrlKey || metaKey) && key === "Enter")) leave();
   },
   true,
 );
@@ -80,7 +90,7 @@ addEventListener(
 /** Note when a field has lost the focus although the person did not leave it. */
 function look() {
   if (!field || fieldOf(document.activeElement) === field) return;
-  if (!leaving && !fieldOf(document.activeElement)) lostAt = performance.now();
+  if (!isLeaving() && !fieldOf(document.activeElement)) lostAt = performance.now();
   field = null;
   watcher.disconnect();
 }
@@ -99,7 +109,7 @@ document.addEventListener("focusin", ({target}) => {
 });
 document.addEventListener("focusout", () => {
   // Where the focus goes is known only afterwards; whether the person is moving it, only now.
-  const moved = leaving;
+  const moved = isLeaving();
   queueMicrotask(() => {
     if (moved && fieldOf(document.activeElement) !== field) field = null;
     look();

@@ -90,8 +90,8 @@ def input(
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
     of a select; ``blank``: the label of a first option without a value. ``action``: an action of the table of keys that
-    focuses it; ``action_label``: what that does here. ``id``: by default made from the name. ``mode``: the keyboard of a
-    phone. ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code.
+    focuses it; ``action_label``: what that does here. ``id``: by default made from the name. ``mode``: the keyboard of
+    a phone. ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code.
     ``bare``: only the input, with its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
