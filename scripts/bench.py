@@ -23,6 +23,8 @@ if str(ROOT) not in sys.path:
 from scripts.bench_boards import boards_table, measure_boards  # noqa: E402
 from scripts.bench_data import write_records  # noqa: E402
 from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
+from scripts.bench_reactions import as_json as reactions_json  # noqa: E402
+from scripts.bench_reactions import measure_reactions, reactions_table, running_demo  # noqa: E402
 from scripts.bench_report import Measurements, describe_machine, machine_line, print_progress, table  # noqa: E402
 from scripts.bench_run import Amounts, measure  # noqa: E402
 from scripts.bench_sandbox import as_json as sandbox_json  # noqa: E402
@@ -72,6 +74,10 @@ def main(arguments: Sequence[str]) -> int:
     print_progress("Scoring predictions …")
     scoring = measure_scoring()
     lines += ["", *scoring_table(scoring)]
+    print_progress("Working in the workspace …")
+    with running_demo() as address:
+        reactions = measure_reactions(address)
+    lines += ["", *reactions_table(reactions)]
     boards = list(run_boards(plan))
     lines += ["", *boards_table(boards)]
     print("\n".join(lines))
@@ -80,6 +86,7 @@ def main(arguments: Sequence[str]) -> int:
     result = {"machine": found, "runs": [one.as_json() for one in runs], "graphs": as_json(graphs)}
     result["sandbox"] = sandbox_json(sandbox)
     result["scoring"] = scoring_json(scoring)
+    result["reactions"] = reactions_json(reactions)
     result["boards"] = boards
     file.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print_progress(f"The figures are in {file}.")

@@ -32,6 +32,7 @@ const top = (node) => node.transform.baseVal[0].matrix.f;
 
 let from = null; // id of the step where the line being drawn starts
 let wants = ""; // "needs": `from` depends on the step chosen next; "waits": that step depends on `from`
+let tapped = false; // the click that follows a tap on a port is none on the step
 let focusNext = ""; // DOM id of the element to focus in the new drawing
 
 function say(text) {
@@ -130,6 +131,9 @@ document.addEventListener("pointerdown", (event) => {
     for (const [type, act] of Object.entries(drawing)) removeEventListener(type, act);
     if (from === null) return;
     const target = last.type === "pointerup" ? over(last) : null;
+    // A tap on the port, by finger or mouse: the next tap chooses the other step.
+    tapped = target === node;
+    if (tapped) return say(interpolate(gettext("Choose the step that depends on %(step)s, or press Esc to cancel."), {step: from}));
     say("");
     finish(target);
   };
@@ -142,7 +146,8 @@ document.addEventListener("click", (event) => {
   const part = event.target.closest?.("[data-graph] :is(.node, .edge)");
   if (!part || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  if (wants === "needs" && part.matches(".node")) finish(part);
+  if (tapped) tapped = false;
+  else if (wants && part.matches(".node")) finish(part);
   else part.focus();
 });
 

@@ -131,9 +131,10 @@ function within(element) {
   return folded && getComputedStyle(folded).display === "none" ? folded.parentElement : menu;
 }
 
-export function usable(element) {
-  return !element.disabled && element.getAttribute("aria-disabled") !== "true" && within(element).checkVisibility();
-}
+/** Whether the person could reach an element, even if it can't be used now. */
+export const reachable = (element) => within(element).checkVisibility();
+
+export const usable = (element) => !element.disabled && element.getAttribute("aria-disabled") !== "true" && reachable(element);
 
 export const scope = () => document.querySelector("dialog:modal") ?? document;
 

@@ -1,7 +1,7 @@
 // The list of keys (by default ?): those of the page, those of scripts, found by what they do. It is generated from the
 // same attributes that bind them (keys.js).
 
-import {isOn, keysOf, labelOf, switchKeys} from "./keys.js";
+import {isOn, keysOf, labelOf, reachable, switchKeys} from "./keys.js";
 import {gettext} from "./translation.js";
 
 const dialog = document.getElementById("shortcuts");
@@ -23,7 +23,7 @@ function collect() {
     if (!groups.has(group)) groups.set(group, new Map());
     if (!groups.get(group).has(key)) groups.get(group).set(key, label);
   };
-  const bound = [...document.querySelectorAll("[data-key]")].filter((one) => one.checkVisibility() || one.closest("details.menu"));
+  const bound = [...document.querySelectorAll("[data-key]")].filter(reachable);
   const single = new Set(bound.map((one) => one.dataset.key));
   for (const element of bound) {
     const {key} = element.dataset;

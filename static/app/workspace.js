@@ -51,6 +51,18 @@ function focusField() {
   field?.scrollIntoView({block: "nearest"});
 }
 
+// A text field is as high as its text, also where the style sheet cannot say so.
+if (!CSS.supports("field-sizing", "content")) {
+  const grow = (field) => {
+    field.style.blockSize = "auto";
+    field.style.blockSize = `${Math.min(field.scrollHeight + 4, innerHeight * 0.6)}px`;
+  };
+  const growAll = () => document.querySelectorAll("#inspector textarea").forEach((field) => field.checkVisibility() && grow(field));
+  document.addEventListener("input", ({target}) => target.matches?.("#inspector textarea") && grow(target));
+  document.addEventListener("htmx:after:swap", growAll);
+  growAll();
+}
+
 // --- keep the selection in view ------------------------------------------------------------------------------------------
 
 /** The part of the window in which the dialogue is seen. */

@@ -142,8 +142,14 @@ def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(window_of, t
     window.page.keyboard.press("?")
     editor = window.page.locator("#shortcuts h3", has_text="Editor").locator("+ dl dd")
     expect(editor).to_have_text(
-        ["Edit the selected part", "Delete the selected part", "Arguments", "The observation"]
-        + ["Set the dependencies", "Go to the first field"]
+        [
+            "Edit the selected part",
+            "Delete the selected part",
+            "Arguments",
+            "The observation",
+            "Set the dependencies",
+            "Go to the first field",
+        ]
     )
 
 

@@ -39,7 +39,7 @@ class ShownJson(NamedTuple):
 
 def pretty_json(value: Any) -> str:
     """Return indented JSON without escaping other scripts; what fits into a short line stays on one line."""
-    return indented(value, line=_LINE, width=_width)
+    return indented(value, line=_LINE, width=_width, reading=True)
 
 
 def shown_json(value: Any) -> ShownJson:

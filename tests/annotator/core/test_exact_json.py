@@ -72,8 +72,28 @@ def test_the_text_of_a_form_field_is_read_as_the_value_it_was_written_from(value
         value = [{"a": value}] if depth % 2 else [1.50, value, 40.0]
     if depth <= 20:
         assert plainly(read_json(shown_json(value))) == plainly(value)
-    for line in (0, 40):
-        assert plainly(json.loads(indented(value, line=line))) == plainly(value)
+    for line, reading in ((0, False), (40, False), (0, True), (40, True)):
+        assert plainly(json.loads(indented(value, line=line, reading=reading))) == plainly(value)
+
+
+def test_a_text_for_reading_has_columns_and_full_lines() -> None:
+    value = {"sku": "FA-3018", "warehouse": "LEJ", "stock": [{"units": 1, "place": "x" * 40}], "days": [*range(30)]}
+    assert indented(value, line=40, reading=True).splitlines() == [
+        "{",
+        '  "sku":       "FA-3018",',
+        '  "warehouse": "LEJ",',
+        '  "stock": [',
+        "    {",
+        '      "units": 1,',
+        f'      "place": "{"x" * 40}"',
+        "    }",
+        "  ],",
+        '  "days": [',
+        "    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,",
+        "    21, 22, 23, 24, 25, 26, 27, 28, 29",
+        "  ]",
+        "}",
+    ]
 
 
 @given(VALUES, VALUES)

@@ -1,0 +1,256 @@
+"""Measure how long a reviewer waits for the workspace: from a click or key to the painted answer, in a real browser.
+
+``python scripts/bench_reactions.py`` starts a demo of its own; ``python scripts/bench_reactions.py URL`` uses one that
+runs. An annotator signs in, works on the item that she holds and submits others. Needs Chromium.
+"""
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from playwright.sync_api import Page, sync_playwright  # noqa: E402
+
+from scripts.bench_report import percentile, print_progress  # noqa: E402
+from scripts.demo import SIGN_INS  # noqa: E402
+from scripts.environment import Stop  # noqa: E402
+from scripts.private_services import find_chromium, free_port  # noqa: E402
+
+TIMES, SUBMISSIONS = 30, 12
+PERSON = "amina"
+BUDGET, BUDGET_OF_NEXT = 100, 150
+#: Runs in the page. Resolves to the milliseconds from the action until the frame after `done` became true.
+_MEASURE = """
+async ([act, done]) => {
+  const run = new Function(act);
+  const ready = new Function(`return (${done})`);
+  if (ready()) throw new Error(`already true: ${done}`);
+  const begin = performance.now();
+  run();
+  await new Promise((resolve, reject) => {
+    const stop = setTimeout(() => reject(new Error(`never true: ${done}`)), 10000);
+    const look = () => {
+      if (!ready()) return requestAnimationFrame(look);
+      clearTimeout(stop);
+      requestAnimationFrame(() => setTimeout(resolve));
+    };
+    look();
+  });
+  return performance.now() - begin;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """One line of the table: milliseconds from the action to the painted answer."""
+
+    title: str
+    median: float
+    high: float
+    budget: int
+
+
+@dataclass(frozen=True)
+class Action:
+    """What is done in turn: JavaScript, and the condition that becomes true. ``prepare`` runs before, unmeasured."""
+
+    title: str
+    act: str
+    done: str
+    prepare: tuple[str, str] | None = None
+
+
+def click(selector: str) -> str:
+    return f"document.querySelector({selector!r}).click()"
+
+
+def press(key: str) -> str:
+    return (
+        "(document.activeElement ?? document.body)"
+        f".dispatchEvent(new KeyboardEvent('keydown', {{key: {key!r}, bubbles: true, cancelable: true}}))"
+    )
+
+
+_FIRST_CALL, _OTHER_CALL = "#chat .turn.call .open-link", "#chat .turn.call ~ .turn.call .open-link"
+_ON_FIRST = "document.querySelector('#chat .turn.call').matches('[aria-current]')"
+_ON_TASK = "document.querySelector('#chat .turn.user').matches('[aria-current]')"
+_STEP = (click("#inspector .tabs a"), "document.querySelector('#inspector').dataset.panel === 'edit'")
+_TASK = (click("#chat .turn.user .open-link"), f"{_ON_TASK} && document.querySelector('#user-message')")
+_CALL = (click(_FIRST_CALL), f"{_ON_FIRST} && document.querySelector('#f-arguments')")
+
+
+def panel(name: str) -> str:
+    return f"document.querySelector('#inspector').dataset.panel === {name!r}"
+
+
+ACTIONS = (
+    Action("select a call", *_CALL, prepare=_TASK),
+    Action("select a task", *_TASK, prepare=_CALL),
+    Action("next place by key", press("j"), f"document.activeElement.closest('.turn.call') && {_ON_FIRST}", _TASK),
+    Action("open the graph", click("#inspector .tabs a[href*='panel=graph']"), panel("graph"), _STEP),
+    Action("open the discussion", click("#inspector .tabs a[href*='panel=comments']"), panel("comments"), _STEP),
+    Action("open the findings", click("#toolbar [data-findings]"), panel("findings"), _STEP),
+    Action("open the review", click("#inspector .tabs a[href*='panel=review']"), panel("review"), _STEP),
+    Action(
+        "change a policy",
+        "const all = [...document.querySelectorAll('#f-policy input')]; all[(all.findIndex((one) => one.checked) + 1)"
+        " % all.length].click(); window.waits = document.querySelector('#workspace').dataset.seen",
+        "document.querySelector('#workspace').dataset.seen !== window.waits",
+        _TASK,
+    ),
+    Action(
+        "undo",
+        "window.waits = document.querySelector('#workspace').dataset.seen; "
+        + click("#toolbar button[data-held='z'], #toolbar [data-key='u']"),
+        "document.querySelector('#workspace').dataset.seen !== window.waits",
+    ),
+    Action(
+        "mark where a value comes from",
+        "document.querySelector('#f-arguments [data-look] :is(input, select, textarea)').focus()",
+        "document.querySelector('#chat mark.source')",
+        _CALL,
+    ),
+)
+
+
+def measure_reactions(address: str) -> list[Reaction]:
+    """Measure on a running demo. Raises Stop if there is no Chromium."""
+    chromium = find_chromium()
+    if chromium is None:
+        raise Stop("Chromium is not installed (Debian: apt-get install chromium-headless-shell).")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium)
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        sign_in(page, address)
+        found = [measured(page, action) for action in ACTIONS]
+        found.append(measure_submissions(page, address))
+        browser.close()
+    return found
+
+
+def sign_in(page: Page, address: str) -> None:
+    """Sign in and open the item that the person holds, or the next one."""
+    page.goto(f"{address}/accounts/login/")
+    page.fill("[name=login]", PERSON)
+    page.fill("[name=password]", "assay-demo")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"{address}/")
+    open_next(page)
+
+
+def open_next(page: Page) -> None:
+    page.locator("form[action$='/next/'] button").first.click()
+    page.wait_for_url("**/work/**")
+    page.wait_for_load_state("networkidle")
+
+
+def measured(page: Page, action: Action) -> Reaction:
+    """Do one action many times."""
+    times = []
+    for number in range(TIMES + 3):
+        if action.prepare:
+            act, done = action.prepare
+            if not page.evaluate(f"Boolean({done})"):
+                page.evaluate(_MEASURE, [act, done])
+        took = page.evaluate(_MEASURE, [action.act, action.done])
+        # The first ones compile templates and scripts.
+        if number > 2:
+            times.append(took)
+        page.wait_for_timeout(60)
+    return reaction(action.title, times, BUDGET)
+
+
+def measure_submissions(page: Page, address: str) -> Reaction:
+    """From the click on Submit to the first paint of the next item."""
+    times = []
+    for _ in range(SUBMISSIONS):
+        slot = page.url.partition("?")[0].partition("submit/")[0]
+        page.goto(f"{slot}submit/?verdict=reject")
+        page.wait_for_load_state("networkidle")
+        page.locator("#reason").fill("Not needed.")
+        page.wait_for_timeout(1200)
+        for group in page.locator("#verdict .check-item").all():
+            group.locator("input[value=yes]").check(force=True)
+        page.wait_for_timeout(1200)
+        begin = page.evaluate("performance.timeOrigin + performance.now()")
+        page.get_by_role("button", name="Submit and open next").click(no_wait_after=True)
+        wait_for_other(page, slot)
+        if "/work/" not in page.url:
+            break
+        page.wait_for_load_state("load")
+        painted = "performance.timeOrigin + performance.getEntriesByName('first-contentful-paint')[0].startTime"
+        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
+        times.append(page.evaluate(painted) - begin)
+    return reaction("submit → next item", times, BUDGET_OF_NEXT)
+
+
+def wait_for_other(page: Page, slot: str) -> None:
+    page.wait_for_url(lambda url: slot not in url)
+
+
+def reaction(title: str, times: Sequence[float], budget: int) -> Reaction:
+    return Reaction(title, percentile(times, 0.5), percentile(times, 0.95), budget)
+
+
+def reactions_table(found: Sequence[Reaction]) -> list[str]:
+    """Return the lines of the table."""
+    lines = ["Workspace: from click to paint", f"{'':32}{'median':>10}{'p95':>10}   budget"]
+    for one in found:
+        late = "" if one.high <= one.budget else "  missed"
+        lines.append(f"{one.title:32}{one.median:>7.0f} ms{one.high:>7.0f} ms   ≤ {one.budget} ms{late}")
+    return lines
+
+
+def as_json(found: Sequence[Reaction]) -> list[dict[str, Any]]:
+    return [asdict(one) for one in found]
+
+
+@contextlib.contextmanager
+def running_demo() -> Iterator[str]:
+    """Start a demo with data of its own. Return its address."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        port = free_port()
+        command = [sys.executable, ROOT / "scripts" / "start.py", "demo", "--port", str(port), "--data", folder]
+        demo = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
+        try:
+            wait_until(lambda: (Path(folder) / SIGN_INS).exists() or demo.poll() is not None, seconds=240)
+            if demo.poll() is not None:
+                raise Stop("The demo did not start. Try: make demo")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            demo.terminate()
+            demo.wait(60)
+
+
+def wait_until(done: Callable[[], bool], *, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > until:
+            raise Stop("The demo took too long to start.")
+        time.sleep(0.5)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print only this table."""
+    if arguments:
+        found = measure_reactions(arguments[0].rstrip("/"))
+    else:
+        print_progress("Starting a demo …")
+        with running_demo() as address:
+            found = measure_reactions(address)
+    print("\n".join(reactions_table(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
