@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from annotator.core.guideline_sections import read_sections
 from annotator.models import Guideline, Membership, Project, Role, User
-from annotator.models.content import Dialogue
 from annotator.services.access.permissions import OVERSEERS, member_state
 from annotator.services.dialogues.listing import Filters, shown_dialogues
 
@@ -58,8 +57,8 @@ def _fits(name: str, words: Iterable[str]) -> bool:
 
 def _dialogues(actor: User, text: str, projects: Iterable[Project]) -> Iterator[Result]:
     for project in projects:
-        rows: Iterable[Dialogue] = shown_dialogues(actor=actor, project=project, filters=Filters(text=text))
-        for row in rows.order_by("pk")[:MAX_RESULTS]:  # type: ignore[attr-defined]
+        rows = shown_dialogues(actor=actor, project=project, filters=Filters(text=text))
+        for row in rows.order_by("pk")[:MAX_RESULTS]:
             yield Result(row.external_id, row.title, reverse("dialogue", args=[project.slug, row.public_id]))
 
 

@@ -4,7 +4,7 @@
 // The input is a combobox: it keeps the focus, the arrows choose an option, Enter takes it.
 
 import {marked, match} from "./fuzzy.js";
-import {act, keysOf, labelOf, usable} from "./keys.js";
+import {act, find, keysOf, labelOf, usable} from "./keys.js";
 import {gettext, interpolate, ngettext} from "./translation.js";
 
 const PAUSE_MILLISECONDS = 120;
@@ -36,7 +36,10 @@ function collect() {
     if (byName.has(name) && !item?.contains(element)) continue;
     const href = element.getAttribute("href");
     if (href && element.closest(".topbar")) seen.add(href);
-    byName.set(name, {label, key: element.dataset.key ?? "", group: element.dataset.keyGroup, run: () => act(element)});
+    const {key = ""} = element.dataset;
+    // Where its first key has a meaning of its own, a pair of keys has none.
+    const shown = key.includes(" ") && find(key.split(" ")[0], null) ? "" : key;
+    byName.set(name, {label, key: shown, group: element.dataset.keyGroup, run: () => act(element)});
   }
   const pages = [];
   for (const link of document.querySelectorAll(".topbar a[href], [data-palette-pages] a[href]")) {

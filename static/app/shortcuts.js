@@ -91,7 +91,11 @@ function opened({detail: {ctx}}) {
   if (item) focusOn(item);
   const keys = waiting;
   waiting = [];
-  for (const names of keys) handle(names, {repeat: false, target: document.activeElement});
+  for (const names of keys) {
+    // What follows a key that leads into a field was typed for the field.
+    if (isTyping({target: document.activeElement})) return;
+    handle(names, {repeat: false, target: document.activeElement});
+  }
 }
 
 document.addEventListener("htmx:after:swap", opened);
@@ -173,7 +177,9 @@ function handle(names, event) {
 
 function focusFirstField() {
   const fields = document.querySelectorAll("#inspector :is(code-editor, textarea, select, input:not([type=hidden]))");
-  const first = [...fields].find(usable);
+  const free = [...fields].filter(usable);
+  // The list of tools comes before the arguments, but is rarely what is wrong.
+  const first = free.find((one) => one.localName !== "select") ?? free[0];
   first?.focus();
   return Boolean(first);
 }
