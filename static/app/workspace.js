@@ -42,7 +42,7 @@ function focusField() {
   const selector = wanted;
   wanted = "";
   const inspector = document.getElementById("inspector");
-  if (!selector || !inspector || document.activeElement?.closest?.("#inspector :is(textarea, input, select, code-editor)")) return;
+  if (!selector || !inspector) return;
   const within = selector === "*" ? inspector : inspector.querySelector(selector);
   const fields = [...(within?.querySelectorAll(FIELDS) ?? [])].filter((one) => one.checkVisibility() && !one.readOnly && !one.disabled);
   // A list of tools comes before the arguments, but is rarely what is wrong.
