@@ -39,7 +39,7 @@ function collect() {
     const {key = ""} = element.dataset;
     // Where its first key has a meaning of its own, a pair of keys has none.
     const shown = key.includes(" ") && find(key.split(" ")[0], null) ? "" : key;
-    byName.set(name, {label, key: shown, group: element.dataset.keyGroup, run: () => act(element)});
+    byName.set(name, {label, key: shown, inBar: Boolean(element.closest(".topbar")), group: element.dataset.keyGroup, run: () => act(element)});
   }
   const pages = [];
   for (const link of document.querySelectorAll(".topbar a[href], [data-palette-pages] a[href]")) {
@@ -48,7 +48,9 @@ function collect() {
     seen.add(href);
     pages.push({label: labelOf(link), key: "", group: gettext("Go to"), run: () => link.click()});
   }
-  return [...byName.values(), ...pages];
+  // What this page can do comes before the ways to other pages.
+  const actions = [...byName.values()].sort((a, b) => Number(a.inBar) - Number(b.inBar));
+  return [...actions, ...pages];
 }
 
 /** Return the groups to show for a query: the best fits first. */
