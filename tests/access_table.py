@@ -258,6 +258,8 @@ member-list                           in  404 404 200 200 200 200   in  404 404 
 language-settings                     in  200 200 200 200 200 200   in  302 302 302 302 302 302
 notice-list                           in  200 200 200 200 200 200   in  302 302 302 302 302 302
 notice-read                           in  405 405 405 405 405 405   in  404 404 302 404 404 404
+key-settings                          in  200 200 200 200 200 200   in  302 302 302 302 302 302
+palette                               in  200 200 200 200 200 200   in  405 405 405 405 405 405
 notice-settings                       in  200 200 200 200 200 200   in  302 302 302 302 302 302
 project                               in  404 404 200 200 200 200   in  404 404 405 405 405 405
 project-archive                       in  404 404 403 403 200 200   in  404 404 403 403 403 302
@@ -378,8 +380,10 @@ OPEN_TO_ALL = {
     *SECRET_LINKS,
     "javascript-catalog",
     "language-settings",
+    "key-settings",
     "notice-list",
     "notice-settings",
+    "palette",
     "project-create",
     "project-list",
     "signed-in",

@@ -32,6 +32,8 @@ class User(AbstractUser):
     toured_at = models.DateTimeField(null=True, blank=True, editable=False)
     #: What they chose in their settings, for pages and mails; blank: the language of their browser.
     chosen_language = models.CharField(max_length=20, blank=True)
+    #: Keys that the person chose: {action of ``annotator.core.keys``: key}, blank where its key is switched off.
+    own_keys = models.JSONField(default=dict, blank=True, editable=False)
     #: API tokens created before are void. Set by a new password, by deactivation and with the end of the last role.
     tokens_since = models.DateTimeField(null=True, blank=True, editable=False)
 

@@ -29,6 +29,7 @@ from annotator.presentation.components.form_tags import register as form_tags
 from annotator.presentation.components.frame_tags import register as frame_tags
 from annotator.presentation.components.jinja import macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
+from annotator.presentation.components.key_tags import register as key_tags
 from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
@@ -36,7 +37,7 @@ from annotator.services.jobs.jobs import kind_title
 from annotator.translation import translated_text
 
 register = template.Library()
-register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags
+register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags | key_tags.tags
 
 _TONES = ("info", "good", "special", "warn", "neutral")
 

@@ -58,12 +58,12 @@ def _entries(request: HttpRequest, project: Project, member: MemberState) -> lis
     return [
         {
             "label": gettext(label),
-            "key": key,
+            "action": action,
             "url": url,
             "current": name == current,
             "in_menu": bar is None or (bool(bar) and not roles.intersection(bar)),
         }
-        for (name, label, key, needed, bar), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
+        for (name, label, action, needed, bar), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
         if not needed or roles.intersection(needed)
     ]
 

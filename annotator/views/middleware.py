@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Busy, DomainError
 from annotator.models import User
+from annotator.presentation.components.keymap import own_keys
 from annotator.services.archiving import as_refusal
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
@@ -137,6 +138,14 @@ class PersonMiddleware(_Middleware):
         if person is not None and request.COOKIES.get(self.COOKIE) != person.public_id:
             response.set_cookie(self.COOKIE, person.public_id, secure=settings.SESSION_COOKIE_SECURE, samesite="Lax")
         return response
+
+
+class KeysMiddleware(_Middleware):
+    """Shows the person's own keys in what this request renders."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with own_keys(lambda: getattr(request.user, "own_keys", {})):
+            return self.get_response(request)
 
 
 def _known_person(request: HttpRequest) -> User | None:

@@ -1,6 +1,7 @@
 // What every page needs. The modules of this folder talk to each other through these events on `document`:
 //
-//   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad)
+//   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
+//                                  by pressing the element of that action (shortcuts.js)
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
 //
@@ -241,12 +242,19 @@ document.addEventListener("assay:question", ({detail: {at}}) => {
   at.focus();
 });
 
-document.addEventListener("assay:toast", ({detail: {text, tone = "info"}}) => {
+document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = ""}}) => {
   const template = document.getElementById(`notice-${tone}`);
   const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
   if (!template || !toasts || known) return;
   const notice = template.content.firstElementChild.cloneNode(true);
   notice.querySelector("[data-text]").textContent = text;
+  if (presses) {
+    const button = document.createElement("button");
+    button.className = "small";
+    button.dataset.presses = presses;
+    button.textContent = gettext("Undo");
+    notice.querySelector("[data-dismiss]").before(button);
+  }
   toasts.append(notice);
 });
 

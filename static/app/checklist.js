@@ -11,6 +11,7 @@
 // this module keeps the chosen verdict and the focus. The field `answer_times` gets the seconds of each answer since
 // the one before, as [[place, question, seconds, whether one key gave several], …].
 
+import {isOn, namesOf, scriptedKey} from "./keys.js";
 import {gettext, interpolate} from "./translation.js";
 
 const TEXT = "textarea, input:not([type=radio], [type=checkbox])";
@@ -103,17 +104,19 @@ document.addEventListener(
       if (key === "Enter" && row.matches(".check-item")) setTimeout(() => goOn(row));
       return;
     }
-    if (!["y", "n", "Y"].includes(key) || document.documentElement.dataset.shortcuts === "off") return;
+    const names = namesOf(event);
+    const action = ["yes", "no", "rest-yes"].find((one) => scriptedKey(one) && names.includes(scriptedKey(one)));
+    if (!action || !isOn()) return;
     event.preventDefault();
     if (repeat) return;
     if (row.matches(".suggested-error")) {
-      if (key === "n") row.querySelector("input").click();
+      if (action === "no") row.querySelector("input").click();
       else accept(row);
-    } else if (key === "n") {
+    } else if (action === "no") {
       answer([row], "no");
       row.querySelector(".check-note input").focus();
     } else {
-      const rest = key === "Y" ? blankIn(row.parentElement).filter((item) => item !== row) : [];
+      const rest = action === "rest-yes" ? blankIn(row.parentElement).filter((item) => item !== row) : [];
       answer([row, ...rest], "yes");
       goOn(rest.at(-1) ?? row);
     }

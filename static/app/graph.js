@@ -14,6 +14,7 @@
 //
 // The panel's legend lists the keys, and the tests of the graph editor use them.
 
+import {isOn, isTyping, namesOf, scriptedKey} from "./keys.js";
 import {gettext, interpolate} from "./translation.js";
 
 const LOOK_MILLISECONDS = 120;
@@ -167,8 +168,8 @@ document.addEventListener(
   "keydown",
   (event) => {
     const part = event.target.closest?.("[data-graph] :is(.node, .edge)");
-    if (!part || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const act = part.matches(".node") ? onNode(part, event.key) : onEdge(part, event.key);
+    if (!part || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event)) return;
+    const act = part.matches(".node") ? onNode(part, event) : onEdge(part, event);
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
@@ -177,8 +178,9 @@ document.addEventListener(
   true,
 );
 
-function onNode(node, key) {
-  const next = neighbour(node, key);
+function onNode(node, event) {
+  const {key} = event;
+  const next = neighbour(node, event);
   if (next) return () => go(next);
   if (key === "Enter") return () => (from === null ? open(node) : finish(node));
   if (key === "Escape" && from !== null) {
@@ -189,12 +191,13 @@ function onNode(node, key) {
       back?.focus();
     };
   }
-  if (key === "d" && from === null && shortcutsOn()) return () => start(node, "needs");
-  if (key === "e" && from === null && shortcutsOn()) return () => nextEdge(node.dataset.id, null);
+  if (isKey(event, "drawing-add") && from === null) return () => start(node, "needs");
+  if (isKey(event, "drawing-lines") && from === null) return () => nextEdge(node.dataset.id, null);
   return null;
 }
 
-function onEdge(edge, key) {
+function onEdge(edge, event) {
+  const {key} = event;
   const {step} = edge.dataset;
   const suggested = edge.matches(".suggested");
   const refuse = suggested && formOf("refuse", edge);
@@ -204,23 +207,27 @@ function onEdge(edge, key) {
     return () => (suggested ? say(gettext("This is only a suggestion. Press Enter to accept it.")) : send(formOf("remove", edge), `node-${step}`));
   }
   if (key === "Escape") return () => go(nodeOf(step));
-  if (!shortcutsOn()) return null;
-  if (key === "i" && refuse) return () => send(formOf("edge", edge), `node-${step}`);
-  if (key === "r" && refuse) return () => send(refuse, `node-${step}`);
-  if (key === "l" && !suggested) return () => send(formOf("turn", edge), edge.id);
-  if (key === "e") return () => nextEdge(step, edge);
-  const next = neighbour(nodeOf(step), key);
+  if (refuse && isBound(event, "accept", refuse)) return () => send(formOf("edge", edge), `node-${step}`);
+  if (refuse && isBound(event, "refuse", refuse)) return () => send(refuse, `node-${step}`);
+  if (isKey(event, "drawing-kind") && !suggested) return () => send(formOf("turn", edge), edge.id);
+  if (isKey(event, "drawing-lines")) return () => nextEdge(step, edge);
+  const next = neighbour(nodeOf(step), event);
   return next ? () => go(next) : null;
 }
 
-const shortcutsOn = () => document.documentElement.dataset.shortcuts !== "off";
+const isKey = (event, name) => isOn() && namesOf(event).includes(scriptedKey(name));
+
+/** Whether a key is that of an action of the list of suggestions around a form. */
+function isBound(event, name, form) {
+  const key = form.closest("[data-key-scope]")?.querySelector(`[data-action="${name}"]`)?.dataset.key;
+  return isOn() && Boolean(key) && namesOf(event).includes(key);
+}
 
 /** Return the step that a key moves to: the next in order, or the nearest in that direction. */
-function neighbour(node, key) {
+function neighbour(node, event) {
   const all = order();
-  if ((key === "j" || key === "k") && shortcutsOn()) {
-    return all[Math.max(0, Math.min(all.length - 1, all.indexOf(node) + (key === "j" ? 1 : -1)))];
-  }
+  const step = isKey(event, "next-place") ? 1 : isKey(event, "previous-place") ? -1 : 0;
+  if (step) return all[Math.max(0, Math.min(all.length - 1, all.indexOf(node) + step))];
   const column = Number(node.dataset.column);
   const nearest = (step) => {
     const beyond = all.filter((one) => (Number(one.dataset.column) - column) * step > 0);
@@ -230,7 +237,7 @@ function neighbour(node, key) {
   const same = all.filter((one) => Number(one.dataset.column) === column);
   const beside = (step) => same[Math.max(0, Math.min(same.length - 1, same.indexOf(node) + step))];
   const ways = {ArrowLeft: () => nearest(-1), ArrowRight: () => nearest(1), ArrowUp: () => beside(-1), ArrowDown: () => beside(1)};
-  return ways[key]?.() ?? null;
+  return ways[event.key]?.() ?? null;
 }
 
 function nextEdge(id, edge) {
@@ -244,6 +251,13 @@ function go(part) {
   part.focus({preventScroll: true});
   part.scrollIntoView({block: "nearest", inline: "nearest"});
 }
+
+// The key that goes to the current step is bound to the drawing, which has no action of its own.
+document.addEventListener("click", ({target}) => {
+  if (!target.matches?.("#graph-canvas[data-action]")) return;
+  const current = nodes().find((node) => node.getAttribute("tabindex") === "0");
+  if (document.activeElement === target && current) go(current);
+});
 
 // --- one tab stop, with status and preview ------------------------------------------------------------------------------------
 

@@ -62,6 +62,7 @@ def test_answers_are_given_by_key_marked_in_the_text_and_taken_from_a_suggestion
         page.get_by_role("button", name="Mark").press("Enter")
     assert labels()["evidence"] == [{"start": 11, "end": 20, "text": "in Ghent?"}]
     expect(page.locator("q", has_text="in Ghent?")).to_be_visible()
+    page.keyboard.press("Escape")
     with window.saving():
         page.keyboard.press("u")
     assert "evidence" not in labels()

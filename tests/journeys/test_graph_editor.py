@@ -73,7 +73,7 @@ def test_by_keyboard(window_of, team):
     graph.expect_focus("s3")
     graph.press("Enter")
     expect(graph.page.locator("#i-head")).to_contain_text("s3")
-    graph.press("t")
+    graph.press("g")
     expect(graph.page.locator("#i-head")).to_contain_text("Tool graph")
     graph.press("?")
     expect(graph.page.locator("#shortcuts")).to_contain_text("Tool graph of the task")

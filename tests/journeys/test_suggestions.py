@@ -60,7 +60,7 @@ def test_suggestions_are_accepted_and_refused_by_key(window_of, team, page_probl
     assert steps_of(team)[1]["text"] == "It snows."
 
     # The graph: a ghost edge, accepted with the keyboard.
-    page.locator("body").press("t")
+    page.locator("body").press("g")
     expect(page.locator("#edge-s1-s0.suggested")).to_be_visible()
     with window.saving():
         page.keyboard.press("i")

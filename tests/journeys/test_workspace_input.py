@@ -58,13 +58,14 @@ def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(window
     page.unroute("**/edit/")
     expect(editor).to_be_focused()
     # The form also shows the value after undo.
+    page.keyboard.press("Escape")
     page.locator("#i-head").focus()
     with window.saving():
         page.keyboard.press("u")
     expect(page.locator("#dep-known")).to_be_checked()
 
 
-def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(window_of, team):
+def test_a_select_takes_no_commands_and_undo_is_ctrl_z_outside_of_text(window_of, team):
     window = start_self_check(window_of, team)
     page, press = window.page, window.page.keyboard.press
     window.open_place(CALL)
@@ -73,15 +74,17 @@ def test_keys_are_commands_on_a_select_and_undo_is_ctrl_z_outside_of_text(window
     with window.saving():
         tool.select_option("find_trains")
     tool.focus()
+    press("u")
+    press("g")
+    expect(tool).to_have_value("find_trains")
+    expect(tool).to_be_focused()
+    press("Escape")
     with window.saving():
         press("u")
     assert steps_of(team)[0]["name"] == "get_weather"
-    expect(tool).to_have_value("get_weather")
-    expect(tool).to_be_focused()
     with window.saving():
         press("ControlOrMeta+Shift+Z")
     assert steps_of(team)[0]["name"] == "find_trains"
-    page.locator("#i-head").focus()
     with window.saving():
         press("ControlOrMeta+z")
     assert steps_of(team)[0]["name"] == "get_weather"
@@ -138,7 +141,16 @@ def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(window_of, t
     window.open_place(CALL)
     window.page.keyboard.press("?")
     editor = window.page.locator("#shortcuts h3", has_text="Editor").locator("+ dl dd")
-    expect(editor).to_have_text(["Arguments", "Observation", "Set the dependencies"])
+    expect(editor).to_have_text(
+        [
+            "Edit the selected part",
+            "Delete the selected part",
+            "Arguments",
+            "The observation",
+            "Set the dependencies",
+            "Go to the first field",
+        ]
+    )
 
 
 def test_of_two_panels_asked_for_the_later_stays(window_of, team):
@@ -271,7 +283,7 @@ def test_the_graph_takes_keys_at_once_and_undo_leaves_the_step_the_focus(window_
     window = start_self_check(window_of, team, coast())
     page, press = window.page, window.page.keyboard.press
     window.open_place("s3 of task t1")
-    press("t")
+    press("g")
     expect(page.locator("#node-s3")).to_be_focused()
     press("d")
     press("ArrowUp")

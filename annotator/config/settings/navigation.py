@@ -24,25 +24,25 @@ ABSOLUTE_URL_OVERRIDES = {
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
 _EVERYONE: tuple[str, ...] = ()
-# The navigation of a project: page, label, keyboard shortcut, roles that see it, and roles that see it in the bar;
-# for the others it is in the project's menu. An annotator needs four pages all day.
+# The navigation of a project: page, label, action of the table of keys, roles that see it, and roles that see it in the
+# bar; for the others it is in the project's menu. An annotator needs four pages all day.
 PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None]] = [
-    ("dialogue-list", _("Dialogues"), "g d", _EVERYONE, _EVERYONE),
-    ("guideline", _("Guideline"), "g g", _EVERYONE, _EVERYONE),
-    ("feedback-list", _("Feedback"), "g f", _EVERYONE, _EVERYONE),
-    ("project", _("Project"), "g p", _EVERYONE, _OVERSEERS),
-    ("statistics", _("Statistics"), "g t", _EVERYONE, _OVERSEERS),
-    ("release-list", _("Releases"), "g r", _EVERYONE, _ADMINISTRATORS),
-    ("protocol", _("Protocol"), "g o", _EVERYONE, None),
-    ("member-list", _("People"), "g e", _EVERYONE, None),
-    ("review-session-list", _("Disputes"), "g x", _OVERSEERS, None),
-    ("gold-list", _("Gold"), "g k", _OVERSEERS, None),
-    ("training", _("Training"), "g b", _OVERSEERS, None),
-    ("history-list", _("History"), "g y", _OVERSEERS, None),
-    ("assignment-list", _("Assignments"), "g a", _ADMINISTRATORS, None),
-    ("import-list", _("Imports"), "g i", _ADMINISTRATORS, None),
-    ("toolset-list", _("Toolsets"), "g l", _ADMINISTRATORS, None),
-    ("composite-list", _("Composites"), "g c", _ADMINISTRATORS, None),
-    ("job-list", _("Jobs"), "g j", _ADMINISTRATORS, None),
-    ("project-settings", _("Settings"), "g s", _ADMINISTRATORS, None),
+    ("dialogue-list", _("Dialogues"), "go-dialogues", _EVERYONE, _EVERYONE),
+    ("guideline", _("Guideline"), "go-guideline", _EVERYONE, _EVERYONE),
+    ("feedback-list", _("Feedback"), "go-feedback", _EVERYONE, _EVERYONE),
+    ("project", _("Project"), "go-project", _EVERYONE, _OVERSEERS),
+    ("statistics", _("Statistics"), "go-statistics", _EVERYONE, _OVERSEERS),
+    ("release-list", _("Releases"), "go-releases", _EVERYONE, _ADMINISTRATORS),
+    ("protocol", _("Protocol"), "go-protocol", _EVERYONE, None),
+    ("member-list", _("People"), "go-people", _EVERYONE, None),
+    ("review-session-list", _("Disputes"), "go-disputes", _OVERSEERS, None),
+    ("gold-list", _("Gold"), "go-gold", _OVERSEERS, None),
+    ("training", _("Training"), "go-training", _OVERSEERS, None),
+    ("history-list", _("History"), "go-history", _OVERSEERS, None),
+    ("assignment-list", _("Assignments"), "go-assignments", _ADMINISTRATORS, None),
+    ("import-list", _("Imports"), "go-imports", _ADMINISTRATORS, None),
+    ("toolset-list", _("Toolsets"), "go-toolsets", _ADMINISTRATORS, None),
+    ("composite-list", _("Composites"), "go-composites", _ADMINISTRATORS, None),
+    ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS, None),
+    ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS, None),
 ]

@@ -1,6 +1,7 @@
 """The tags of ``{% load components %}`` that make fields and forms."""
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 from django import template
@@ -10,6 +11,7 @@ from django.utils.translation import gettext
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
+from annotator.core.keys import ACTIONS
 from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.labels import label_of
@@ -71,14 +73,14 @@ def input(
     blank: str = "",
     required: bool = False,
     checked: bool = False,
-    key: str = "",
+    action: str = "",
     rows: int = 3,
     most: int | None = None,
     minimum: Any = "",
     maximum: Any = "",
     language: str = "",
     placeholder: str = "",
-    key_label: str = "",
+    action_label: str = "",
     mode: str = "",
     size: str = "",
     code: bool = False,
@@ -87,10 +89,10 @@ def input(
     """Show a field that belongs to no Django form.
 
     ``type``: text, search, number, date, textarea, select, checkbox, json, python or file. ``options``: (value, label)
-    of a select; ``blank``: the label of a first option without a value. ``key``: a shortcut that focuses it, described
-    by ``key_label`` (default: the label). ``id``: by default made from the name. ``mode``: the keyboard of a phone.
-    ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code. ``bare``:
-    only the input, with its label for screen readers.
+    of a select; ``blank``: the label of a first option without a value. ``action``: an action of the table of keys that
+    focuses it; ``action_label``: what that does here. ``id``: by default made from the name. ``mode``: the keyboard of
+    a phone. ``most``: the number of characters it takes. ``size``: a class. ``code``: the label is a name in the code.
+    ``bare``: only the input, with its label for screen readers.
     """
     element = id or f"f-{plain_name(name)}"
     choices = [("", blank), *options] if blank else options
@@ -107,14 +109,14 @@ def input(
         "options": [(str(one), text, str(one) == str(value)) for one, text in choices],
         "required": required,
         "checked": checked,
-        "key": key,
+        "action": action,
         "rows": rows,
         "most": most,
         "minimum": minimum,
         "maximum": maximum,
         "language": language,
         "placeholder": placeholder,
-        "key_label": key_label if key else "",
+        "action_label": action_label,
         "mode": mode,
         "size": size,
         "code": code,
@@ -131,8 +133,8 @@ def value_field(
     unknown: str = "",
     numbers: str = "text",
     kinds: bool = False,
-    key: str = "",
-    key_label: str = "",
+    action: str = "",
+    action_label: str = "",
     size: str = "",
     bare: bool = False,
 ) -> dict[str, Any]:
@@ -161,12 +163,12 @@ def value_field(
         options=field.options,
         required=field.required and field.kind is Kind.LINES,
         checked=field.ticked,
-        key=key,
+        action=action,
         rows=4 if field.kind is Kind.JSON else 3,
         minimum=field.minimum if counts and field.minimum is not None else "",
         maximum=field.maximum if counts and field.maximum is not None else "",
         placeholder="no limit" if field.bound else "",
-        key_label=key_label,
+        action_label=action_label,
         mode="decimal" if field.is_number else "",
         size="short" if bare and (field.is_number or (size and field.options)) else size,
         code=kinds,
@@ -237,9 +239,19 @@ def edit(
 
 
 @register.inclusion_tag("components/tiles.html")
-def tiles(options: Iterable[tuple[str, str]], chosen: str | None) -> dict[str, Any]:
-    """Show radio buttons for the ``value`` of a form. ``options``: (value, label); the blank one means no choice."""
-    return {"options": options, "chosen": chosen or ""}
+def tiles(options: Iterable[tuple[str, str]], chosen: str | None, action: str = "", title: str = "") -> dict[str, Any]:
+    """Show radio buttons for the ``value`` of a form. ``options``: (value, label); the blank one means no choice.
+
+    ``action``: beginning of the names of actions of the table of keys, such as "policy" for policy-1 and so on, which
+    choose the options in their order; ``title``: the name of the field, for their labels.
+    """
+    numbered = count(1)
+    rows = []
+    for value, label in options:
+        name = f"{action}-{next(numbered)}" if action and value else ""
+        words = gettext("%(field)s: %(value)s") % {"field": title, "value": label} if name else ""
+        rows.append((value, label, name if name in ACTIONS else "", words))
+    return {"options": rows, "chosen": chosen or ""}
 
 
 def plain_name(name: str) -> str:

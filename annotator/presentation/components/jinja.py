@@ -11,9 +11,11 @@ from jinja2 import Environment, StrictUndefined
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from annotator.core.keys import ACTIONS
 from annotator.presentation.components.anchors import dom_id, text_dom_id
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.json_text import coloured, shown_json
+from annotator.presentation.components.keymap import key_of
 from annotator.presentation.components.labels import label_of
 
 
@@ -32,6 +34,7 @@ def environment(**options: Any) -> Environment:
         "_": translated,
         "coloured_json": coloured_json,
         "ICONS": ICONS,
+        "key": key_attributes,
         "label_of": label_of,
         "dom_id": dom_id,
         "quoted": lru_cache(maxsize=4096)(partial(quote, safe="")),
@@ -49,6 +52,21 @@ def translated(words: str) -> str:
 @lru_cache(maxsize=4096)  # a page uses the same few texts at each of its steps
 def _translated(_language: str | None, words: str) -> str:
     return gettext(words)
+
+
+def key_attributes(name: str, label: str = "") -> Markup:
+    """Return the attributes that bind an element to an action of ``annotator.core.keys`` with the reader's key.
+
+    ``label``: what it does here; by default the label of the table.
+    """
+    action = ACTIONS[name]
+    return _key_attributes(name, key_of(name), label or translated(action.label), translated(action.group))
+
+
+@lru_cache(maxsize=2048)  # a page has the same few at each of its parts
+def _key_attributes(name: str, key: str, label: str, group: str) -> Markup:
+    held = " ".join(ACTIONS[name].held)
+    return Markup(macros("badges").key_attributes(name, key, held, label, group))  # noqa: S704 - rendered and escaped
 
 
 def coloured_json(text: str, part: Markup) -> Markup:

@@ -92,8 +92,13 @@ _CHOICES: dict[str, list[tuple[str, Any]]] = {
     "observation_kinds": [("json", "JSON"), ("text", gettext_lazy("Text"))],
     "language_choices": [_NOT_ANNOTATED, ("en", gettext_lazy("English")), ("zh", gettext_lazy("Chinese"))],
 }
-#: The keys of the verdict buttons.
-_VERDICT_KEYS = {Verdict.APPROVE: "a", Verdict.FIX: "a", Verdict.REJECT: "x", Verdict.ESCALATE: "b"}
+#: The actions of the verdict buttons, in the table of keys.
+_VERDICT_ACTIONS = {
+    Verdict.APPROVE: "approve",
+    Verdict.FIX: "approve",
+    Verdict.REJECT: "reject",
+    Verdict.ESCALATE: "escalate",
+}
 
 
 def workbench_context(
@@ -253,10 +258,10 @@ def offered(bench: Workbench) -> list[dict[str, Any]]:
         {
             "value": verdict.value,
             "label": words_of("verdict", verdict),
-            "key": key,
+            "action": action,
             "primary": verdict in (Verdict.APPROVE, Verdict.FIX),
         }
-        for verdict, key in _VERDICT_KEYS.items()
+        for verdict, action in _VERDICT_ACTIONS.items()
         if verdict in sensible
     ]
 

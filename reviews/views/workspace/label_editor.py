@@ -19,11 +19,12 @@ from reviews.services.submission.workbench import Workbench
 
 @dataclass(frozen=True)
 class Tile:
-    """One option. ``key`` is its number key, blank if it has none."""
+    """One option. ``action`` is that of its number key, blank if it has none; ``label`` says what the key does."""
 
     value: str
     title: str
-    key: str
+    action: str
+    label: str
     chosen: bool
 
 
@@ -77,7 +78,13 @@ def _row(one: Asked, ghosts: Sequence[GhostView]) -> LabelRow:
         # A value that is no longer an option stays until somebody removes it.
         options = options + [(item, item) for item in given if item not in dict(options)]
     tiles = [
-        Tile(item, title, str(number) if number < 10 else "", fits and item in given)
+        Tile(
+            item,
+            title,
+            f"option-{number}" if number < 10 else "",
+            _("%(field)s: %(value)s") % {"field": field.title, "value": title},
+            fits and item in given,
+        )
         for number, (item, title) in enumerate(options, 1)
     ]
     odd = "" if fits else value_words(value)
