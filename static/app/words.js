@@ -228,6 +228,8 @@ function restore(forms = document.querySelectorAll("form[data-autosave], form[da
     if (why && seen !== undefined) form.dataset.seen = seen; // it is still based on the version that was shown then
     if (why || form.dataset.words === "stored") showUnsaved(form, why || "words");
     for (let at = form.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+    const edit = form.closest(".comment-edit");
+    if (edit && !edit.matches(":popover-open, .open")) edit.showPopover();
   }
 }
 
