@@ -220,7 +220,7 @@ def running_demo() -> Iterator[str]:
     """Start a demo with data of its own. Return its address."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         port = free_port()
-        command = [sys.executable, ROOT / "scripts" / "start.py", "demo", "--port", str(port), "--data", folder]
+        command = [sys.executable, str(ROOT / "scripts" / "start.py"), "demo", "--port", str(port), "--data", folder]
         demo = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
         try:
             wait_until(lambda: (Path(folder) / SIGN_INS).exists() or demo.poll() is not None, seconds=240)

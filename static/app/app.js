@@ -287,7 +287,10 @@ function fade(notice) {
 // What floats above the foot of the page must know how high it is.
 const measured = new Map([[toasts, "--toasts"], [document.querySelector("body > .bar"), "--bar"]]);
 const measure = new ResizeObserver((changes) => {
-  for (const {target} of changes) document.documentElement.style.setProperty(measured.get(target), `${target.offsetHeight}px`);
+  for (const {target} of changes) {
+    const {height} = target.getBoundingClientRect();
+    document.documentElement.style.setProperty(measured.get(target), `${height}px`);
+  }
 });
 for (const element of measured.keys()) if (element) measure.observe(element);
 

@@ -77,7 +77,7 @@ function choose(index) {
 }
 
 function take(index) {
-  const {name} = list.children[index].dataset;
+  const name = list.children[index].getAttribute("data-name");
   const textarea = field;
   const start = textarea.selectionStart - (typedIn(textarea) ?? "").length;
   const after = /^\s/.test(textarea.value.slice(textarea.selectionStart)) ? "" : " ";

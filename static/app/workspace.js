@@ -206,7 +206,7 @@ function mark(body, words) {
   const ranges = [];
   const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   while (words.length && ranges.length < 500 && walker.nextNode()) {
-    const text = walker.currentNode.data.toLowerCase();
+    const text = (walker.currentNode.textContent ?? "").toLowerCase();
     for (const word of words) {
       for (let at = text.indexOf(word); at >= 0 && ranges.length < 500; at = text.indexOf(word, at + word.length)) {
         const range = new Range();

@@ -39,8 +39,8 @@ def lapsed_for(
     not_theirs = unfit(abilities, [slot.dialogue_id for slot in slots.values()])
     held: dict[int, list[HeldSlot]] = defaultdict(list)
     mine = Slot.objects.filter(cycle__in={slot.cycle_id for slot in slots.values()}, holder=actor)
-    for cycle, *row in mine.values_list("cycle", "pk", "stage_run_id", "stage", "round"):
-        held[cycle].append(HeldSlot(*row))
+    for cycle, pk, run, stage, number in mine.values_list("cycle", "pk", "stage_run_id", "stage", "round"):
+        held[cycle].append(HeldSlot(pk, run, stage, number))
     return [
         slot
         for slot in slots.values()
