@@ -186,7 +186,7 @@ def after_submission(request: PageRequest, bench: Workbench) -> HttpResponse:
     slot = bench.work.slot
     if is_training_slot(slot):
         # The comparison with the known answer says more than a message.
-        return redirect("training-result", slug=slot.project.slug, slot=slot.public_id)
+        return redirect("training-result", slug=slot.project.slug, result=slot.public_id)
     messages.success(request, _("%(dialogue)s submitted.") % {"dialogue": slot.dialogue.external_id})
     if "stay" in request.POST:
         return redirect("home")
