@@ -559,7 +559,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "toolset": {"public_id": "toolset"},
     "training-item": {"public_id": "training"},
     "training-person": {"public_id": "person"},
-    "training-result": {"slot": "training_slot"},
+    "training-result": {"result": "training_slot"},
     "webhook": {"public_id": "webhook"},
     "webhook-delivery": {"public_id": "webhook"},
 }

@@ -192,10 +192,10 @@ def training_again(request: PageRequest) -> HttpResponse:
 
 @project_page
 @require_safe
-def training_result(request: PageRequest, slot: str) -> HttpResponse:
+def training_result(request: PageRequest, result: str) -> HttpResponse:
     """Show a submitted item beside the known answer, and what comes next."""
     project = request.project
-    found = comparison.read_comparison(actor=request.user, project=project, slot=slot)
+    found = comparison.read_comparison(actor=request.user, project=project, slot=result)
     fields = fields_of(project)
     seen, answer = found.review.seen_revision.document(), found.item.answer.document()
     mine = (found.review.made_revision or found.review.seen_revision).document()

@@ -184,7 +184,7 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
     slot = bench.work.slot
     if is_training_slot(slot):
         # The comparison with the known answer says more than a message.
-        return redirect("training-result", slug=slot.project.slug, slot=slot.public_id)
+        return redirect("training-result", slug=slot.project.slug, result=slot.public_id)
     if review is not None and can_take_back(review):
         sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id)
     else:
