@@ -157,7 +157,7 @@ document.addEventListener("click", (event) => {
   if (back?.matches("a")) setSheet("closed");
   // A link to a place in the dialogue is of no use below the sheet.
   const link = event.target.closest?.('#inspector-side a[href^="#"]');
-  const target = link && document.getElementById(decodeURIComponent(link.hash.slice(1)));
+  const target = link && document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));
   if (link && NARROW.matches && !side.contains(target)) setSheet("closed");
 });
 

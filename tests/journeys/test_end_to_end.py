@@ -111,7 +111,8 @@ def create_project(journey: Journey, window: BrowserWindow) -> Project:
 def invite_amina(journey: Journey, window: BrowserWindow) -> BrowserWindow:
     """A colleague joins by a link, in a browser of her own."""
     page = window.page
-    page.get_by_role("link", name="People").click()
+    page.locator(".topbar summary", has_text="Project:").click()
+    page.get_by_role("link", name="People", exact=True).click()
     page.get_by_label("Annotator").check()
     page.get_by_label("Note").fill("Amina")
     page.get_by_role("button", name="Create link").click()

@@ -174,7 +174,7 @@ def test_the_demos_buttons(open_page, check_accessibility, transactional_db, dem
     check_accessibility(page)
     page.get_by_role("button", name=str(demo[1])).click()
     page.wait_for_url("**/tokens/")
-    assert str(demo[1]) in page.locator("header").inner_text()
+    assert str(demo[1]) in page.locator("header").text_content()
 
 
 @pytest.mark.parametrize("javascript", [True, False])
@@ -203,10 +203,10 @@ def test_a_member_is_invited_changed_and_removed_without_scripts(open_page, team
     page.get_by_role("button", name="Revoke invitation for Petro").click()
     assert "Invitation revoked." in page.locator("body").inner_text()
     row = page.get_by_role("row").filter(has_text=str(team.annotators[1]))
-    row.locator("summary").click()
+    row.locator("summary", has_text="Change").click()
     row.get_by_role("button", name="Add senior reviewer").click()
     assert roles_in(team.project, team.annotators[1]) == {"annotator", "senior_reviewer"}
-    row.locator("summary").click()
+    row.locator("summary", has_text="Change").click()
     row.get_by_role("button", name="Remove all roles").click()
     page.get_by_role("button", name="Remove all roles").click()
     assert roles_in(team.project, team.annotators[1]) == frozenset()
@@ -216,7 +216,7 @@ def test_ending_all_roles_asks_first(open_page, team):
     page = open_page(team.administrator)
     page.goto("/p/travel/people/")
     row = page.get_by_role("row").filter(has_text=str(team.annotators[1]))
-    row.locator("summary").click()
+    row.locator("summary", has_text="Change").click()
     row.get_by_role("button", name="Remove all roles").click()
     page.get_by_role("heading", name="Remove Ann2 from").wait_for()
     assert "No items are in progress." in page.locator("main").inner_text()
