@@ -22,7 +22,7 @@ LISTS = [
     "api-assignment-list", "api-baseline-list", "api-comment-list", "api-dialogue-list", "api-draw-list",
     "api-endpoint-list", "api-entry-list", "api-erratum-report-list", "api-example-list",
     "api-feedback-list", "api-gold-list",
-    "api-guideline-version-list", "api-history-list", "api-import-list", "api-inference-list", "api-invitation-list",
+    "api-guideline-acceptance-list", "api-guideline-version-list", "api-history-list", "api-import-list", "api-inference-list", "api-invitation-list",
     "api-job-list", "api-member-list", "api-model-run-compare-entry-list", "api-model-run-entry-list",
     "api-model-run-list", "api-notice-list", "api-outdated-list", "api-pause-list", "api-prediction-list",
     "api-project-list", "api-protocol-version-list", "api-release-diff", "api-release-left-out", "api-release-list",

@@ -151,9 +151,7 @@ ACTIONS: dict[str, Action] = {
             Action("escalate", "Shift+E", _("Escalate")),
             Action("skip", "s", _("Skip this item for now"), places=WORKSPACE | {Place.DISPUTE}),
             Action("yes", "y", _("Answer yes, or add the suggested error"), places=_CHECKLIST, scripted=True),
-            Action(
-                "no", "n", _("Answer no and write a note, or drop the suggestion"), places=_CHECKLIST, scripted=True
-            ),
+            Action("no", "n", _("Answer no with a note, or drop the suggestion"), places=_CHECKLIST, scripted=True),
             Action("rest-yes", "Shift+Y", _("Answer the rest of the task yes"), places=_CHECKLIST, scripted=True),
         ),
         *_group(

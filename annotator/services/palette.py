@@ -59,7 +59,7 @@ def _dialogues(actor: User, text: str, projects: Iterable[Project]) -> Iterator[
     for project in projects:
         rows = shown_dialogues(actor=actor, project=project, filters=Filters(text=text))
         for row in rows.order_by("pk")[:MAX_RESULTS]:
-            yield Result(row.external_id, row.title, reverse("dialogue", args=[project.slug, row.public_id]))
+            yield Result(row.external_id, row.title, row.get_absolute_url())
 
 
 def _sections(project: Project, words: list[str]) -> Iterator[Result]:

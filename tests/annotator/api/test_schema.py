@@ -137,6 +137,8 @@ def choice_of(field: Any) -> Any:
     """A right value of a required field."""
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
+    if isinstance(field, serializers.BooleanField):
+        return True
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return field.min_value
     if isinstance(field, serializers.DictField | ObjectField):

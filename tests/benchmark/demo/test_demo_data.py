@@ -279,7 +279,7 @@ def test_people_fill_every_role() -> None:
         ("administrator",): 1,
         ("administrator", "senior_reviewer"): 1,
         ("senior_reviewer",): 2,
-        ("annotator",): 5,
+        ("annotator",): 6,
     }
     outsiders = [p for p in people if {m["project"] for m in p["memberships"]} == {other["slug"]}]
     assert len(outsiders) == 1

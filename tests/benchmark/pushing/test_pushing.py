@@ -405,7 +405,7 @@ def test_a_push_that_is_ended_leaves_no_unpacked_files(archive: Path, tmp_path: 
         assert running.stdout is not None
         assert running.stdout.readline() == "waits\n"
         running.send_signal(number)
-        said = running.communicate(timeout=20)[1]
+        said = running.communicate(timeout=120)[1]
     assert running.returncode == 2
     assert said.splitlines() == ["Interrupted. Run the same command again to continue."]
     assert not list(temporary.iterdir())
