@@ -246,7 +246,7 @@ def test_the_bar_is_the_same_on_every_page_of_the_project(access: AccessProject,
     for name in NAMES:
         if {"slug", "slot"} & set(VARIABLES[name]) and not name.startswith("api-"):
             text = visit(access, role, name, "GET", ids).text_seen
-            bar = re.search(r'<nav aria-label="Main".*?</nav>', text, re.DOTALL)
+            bar = re.search(r'id="site-menu".*?<nav aria-label="Main".*?</nav>', text, re.DOTALL)
             if bar and "Project:" in text:
                 bars[name] = re.findall(r'href="([^"]+)"', bar[0])
     assert {"project", "workspace", "workspace-decision-tree", "statistics"} <= set(bars)

@@ -92,20 +92,28 @@ function isNamed({dataset: {kind, anchor}}) {
   );
 }
 
+function actionOf(event) {
+  const names = namesOf(event);
+  return ["yes", "no", "rest-yes"].find((one) => scriptedKey(one) && names.includes(scriptedKey(one)));
+}
+
 document.addEventListener(
   "keydown",
   (event) => {
     const {target, key, isComposing, repeat} = event;
     if (event.defaultPrevented || isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     const row = target.closest?.(ROW) ?? (target === document.body && current?.checkVisibility() ? current : null);
-    if (!row) return;
+    if (!row) {
+      // After the last answer the focus is on what sends the review: one key too many does nothing.
+      if (isOn() && target.closest?.("form#verdict") && !target.matches(TEXT) && actionOf(event)) event.preventDefault();
+      return;
+    }
     if (target.matches(TEXT)) {
       // Enter also saves the form.
       if (key === "Enter" && row.matches(".check-item")) setTimeout(() => goOn(row));
       return;
     }
-    const names = namesOf(event);
-    const action = ["yes", "no", "rest-yes"].find((one) => scriptedKey(one) && names.includes(scriptedKey(one)));
+    const action = actionOf(event);
     if (!action || !isOn()) return;
     event.preventDefault();
     if (repeat) return;

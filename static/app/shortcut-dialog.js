@@ -31,6 +31,11 @@ function collect() {
     if (key.includes(" ") && single.has(key.split(" ")[0])) continue;
     add(element.closest("[data-key-group]")?.dataset.keyGroup ?? gettext("This page"), key, labelOf(element));
   }
+  for (const element of [...document.querySelectorAll("[data-held]")].filter(reachable)) {
+    const key = element.dataset.held.split(" ")[0];
+    const shown = key.startsWith("Shift+") ? `Ctrl+${key}` : `Ctrl+${key.toUpperCase()}`;
+    add(element.closest("[data-key-group]")?.dataset.keyGroup ?? gettext("This page"), shown, labelOf(element));
+  }
   for (const {dataset} of dialog.querySelectorAll("[data-scripted]")) {
     const place = dataset.within;
     if (dataset.shown && (!place || document.querySelector(place)?.checkVisibility())) add(dataset.group, dataset.shown, dataset.label);

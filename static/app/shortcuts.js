@@ -110,14 +110,24 @@ document.addEventListener("keydown", (event) => {
   }
   if ((ctrlKey || metaKey) && !altKey) return takeHeld(event);
   if (ctrlKey || metaKey || altKey) return;
-  if (target.localName === "select" && !target.multiple && event.key.length === 1 && event.key !== " " && !isOpen(target)) {
+  // In a form that saves itself, a letter would choose and save an option unnoticed.
+  const saves = target.localName === "select" && target.closest("[data-autosave], [data-keep]");
+  if (saves && !target.multiple && event.key.length === 1 && event.key !== " " && !isOpen(target)) {
     event.preventDefault();
   }
-  if (!isOn() || isTyping(event) || ["Shift", "Tab", " "].includes(event.key)) return;
+  if (!isOn() || isTyping(event) || isLeaving() || ["Shift", "Tab", " "].includes(event.key)) return;
   // Enter presses what has the focus.
   if (event.key === "Enter" && target.closest?.("a[href], button, summary, input, [role=button], [role=option]")) return;
   if (handle(namesOf(event), event)) event.preventDefault();
 });
+
+// A form that leads to another page has been sent: what is typed until it arrives is for nothing on this one.
+let leavingUntil = -Infinity;
+const isLeaving = () => performance.now() < leavingUntil;
+addEventListener("submit", ({target, defaultPrevented}) => {
+  if (!defaultPrevented && target.method === "post") leavingUntil = performance.now() + OPEN_MILLISECONDS;
+});
+addEventListener("pageshow", () => (leavingUntil = -Infinity));
 
 const isOpen = (select) => CSS.supports("selector(select:open)") && select.matches(":open");
 
@@ -147,7 +157,9 @@ function handle(names, event) {
   for (const name of [...pairs, ...names]) {
     const element = find(name, item);
     if (element) {
-      if (event.repeat) return true;
+      // What is selected is deleted only where the focus is on it, or in its editor.
+      const deletes = element.dataset.action === "delete";
+      if (event.repeat || (deletes && !document.activeElement?.closest("[data-nav-item], #inspector"))) return true;
       if (element.matches("[data-key-twice]")) follow(element, [names]);
       else act(element);
       return true;
@@ -174,7 +186,8 @@ function focusFirstField() {
 
 function submitAround(element) {
   const form = element.closest?.("form");
-  if (form && !form.matches("[data-autosave], [method=dialog]")) {
+  // An edit saves itself; a comment or the reason of a waiver is sent.
+  if (form && !form.matches('[data-autosave]:not([data-autosave="sent"]), [method=dialog]')) {
     const buttons = [...form.elements].filter((control) => control.matches("button, input") && control.type === "submit");
     form.requestSubmit(buttons.find((button) => button.matches("[data-primary]")) ?? buttons[0]);
     return true;

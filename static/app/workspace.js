@@ -126,6 +126,8 @@ function arrive() {
 if (document.getElementById("inspector")?.dataset.panel === "review") openSheet();
 if (side && new URLSearchParams(location.search).has("at")) {
   openSheet();
+  // “Go to change” leads to what could not be saved.
+  document.querySelector("#inspector form[data-unsent] :is(.cm-content, textarea, input:not([type=hidden]))")?.focus();
   const part = current();
   if (part) show(part, {centred: true});
 }
@@ -223,6 +225,11 @@ document.addEventListener("input", ({target}) => target.matches?.("[data-search-
 document.addEventListener("htmx:after:swap", () => {
   const field = document.querySelector("[data-search-in]");
   if (field?.value) search(field);
+});
+
+// The search has the focus when the drawer opens, unless that would open the keyboard of a phone.
+document.querySelector("[data-reference]")?.addEventListener("toggle", ({target, newState}) => {
+  if (newState === "open" && !matchMedia("(pointer: coarse)").matches) target.querySelector("[data-search-in]").focus();
 });
 
 // A page that was opened with a reference shows it.

@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.errors import DomainError
+from annotator.errors import DomainError, Invalid
 from annotator.models import Role, User
+from annotator.services.access.permissions import require_administrator
 from annotator.services.members import load_person
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models.goals import MAX_GOAL
@@ -44,9 +45,12 @@ def team_day(request: PageRequest) -> HttpResponse:
 @require_POST
 def team_reassign(request: PageRequest) -> HttpResponse:
     """Take an item from its holder: assign it to somebody, or open it to everyone."""
+    require_administrator(actor=request.user, project=request.project)
     posted, to = request.POST, None
     try:
-        if posted.get("to"):
+        if not posted.get("to"):
+            raise Invalid(_("Choose a person, or Everyone."))
+        if posted["to"] != "everyone":
             to = _member(request, posted["to"])
         slot = take_from(
             actor=request.user,

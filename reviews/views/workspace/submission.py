@@ -108,6 +108,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     context |= {
         "disputed": question,
         "refused": refusal_words(refused, bench, seen) if refused else "",
+        "refused_reason": refused and verdict in (Verdict.REJECT, Verdict.ESCALATE) and not bench.form.get("reason"),
         "refused_question": "-".join(["q", *refused.details["checklist"]])
         if refused and "checklist" in refused.details
         else "",

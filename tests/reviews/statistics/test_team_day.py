@@ -110,10 +110,13 @@ def test_one_click_takes_an_item_from_its_holder_and_says_so(team: Team, client:
     assert f"{name} is assigned to {team.annotators[1]}." in told
     slot.refresh_from_db()
     assert (slot.state, slot.reserved_for) == (SlotState.OPEN, team.annotators[1])
-    again = client.post(address, sent, follow=True).content.decode()
+    assert "Choose a person" in client.post(address, sent, follow=True).content.decode()
+    again = client.post(address, sent | {"to": "everyone"}, follow=True).content.decode()
     assert "doesn’t hold the item any more" in again
     held_by(team.annotators[1], team)
-    told = client.post(address, sent | {"holder": team.annotators[1].public_id}, follow=True).content.decode()
+    told = client.post(
+        address, sent | {"holder": team.annotators[1].public_id, "to": "everyone"}, follow=True
+    ).content.decode()
     assert f"{name} is open to everyone." in told
     slot.refresh_from_db()
     assert (slot.state, slot.reserved_for) == (SlotState.OPEN, None)
