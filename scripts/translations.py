@@ -10,6 +10,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -26,6 +27,7 @@ LANGUAGES = {"zh_Hans": "nplurals=1; plural=0;"}
 ENGLISH = ("annotator/api/*", "reviews/api/*", "benchmark/api/*")
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]")
 _TAG = re.compile(r"</?\w[^<>]*>")
+_NO_DATE = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def needs_translation(text: Text) -> bool:
@@ -121,6 +123,8 @@ def written(catalog: Catalog, plurals: str) -> str:
 def compiled(catalog: Catalog) -> bytes:
     """Return the .mo file, without messages that have no translation."""
     buffer = io.BytesIO()
+    # It would be the current time, and the file another one each minute.
+    catalog.creation_date = _NO_DATE
     write_mo(buffer, catalog)
     return buffer.getvalue()
 
