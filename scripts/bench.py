@@ -23,8 +23,8 @@ if str(ROOT) not in sys.path:
 from scripts.bench_boards import boards_table, measure_boards  # noqa: E402
 from scripts.bench_data import write_records  # noqa: E402
 from scripts.bench_graphs import as_json, graph_table, measure_graphs  # noqa: E402
+from scripts.bench_reactions import Reaction, measure_reactions, reactions_table, running_demo  # noqa: E402
 from scripts.bench_reactions import as_json as reactions_json  # noqa: E402
-from scripts.bench_reactions import measure_reactions, reactions_table, running_demo  # noqa: E402
 from scripts.bench_report import Measurements, describe_machine, machine_line, print_progress, table  # noqa: E402
 from scripts.bench_run import Amounts, measure  # noqa: E402
 from scripts.bench_sandbox import as_json as sandbox_json  # noqa: E402
@@ -75,9 +75,8 @@ def main(arguments: Sequence[str]) -> int:
     scoring = measure_scoring()
     lines += ["", *scoring_table(scoring)]
     print_progress("Working in the workspace …")
-    with running_demo() as address:
-        reactions = measure_reactions(address)
-    lines += ["", *reactions_table(reactions)]
+    reactions = run_reactions()
+    lines += ["", *reactions_table(reactions)] if reactions else []
     boards = list(run_boards(plan))
     lines += ["", *boards_table(boards)]
     print("\n".join(lines))
@@ -127,6 +126,16 @@ def run(plan: Plan) -> Iterator[Measurements]:
                 data.mkdir()
                 with database_url(database, data) as url:
                     yield measure(database, size, folder / f"{size}.jsonl", data, url, plan.amounts)
+
+
+def run_reactions() -> list[Reaction]:
+    """Measure the workspace in a browser; nothing if there is none, with the reason."""
+    try:
+        with running_demo() as address:
+            return measure_reactions(address)
+    except Stop as stop:
+        print_progress(str(stop))
+        return []
 
 
 def run_boards(plan: Plan) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,7 @@ _MEASURE = """
 async ([act, done]) => {
   const run = new Function(act);
   const ready = new Function(`return (${done})`);
+  delete window.waits;
   if (ready()) throw new Error(`already true: ${done}`);
   const begin = performance.now();
   run();
@@ -47,6 +48,16 @@ async ([act, done]) => {
   });
   return performance.now() - begin;
 }
+"""
+
+#: Resolves to the moment of the page's first paint, in milliseconds since 1970.
+_PAINTED = """
+() => new Promise((resolve) => {
+  new PerformanceObserver((list) => {
+    const [paint] = list.getEntriesByName("first-contentful-paint");
+    if (paint) resolve(performance.timeOrigin + paint.startTime);
+  }).observe({type: "paint", buffered: true});
+})
 """
 
 
@@ -67,7 +78,7 @@ class Action:
     title: str
     act: str
     done: str
-    prepare: tuple[str, str] | None = None
+    prepare: tuple[tuple[str, str], ...] = ()
 
 
 def click(selector: str) -> str:
@@ -89,36 +100,48 @@ _TASK = (click("#chat .turn.user .open-link"), f"{_ON_TASK} && document.querySel
 _CALL = (click(_FIRST_CALL), f"{_ON_FIRST} && document.querySelector('#f-arguments')")
 
 
+#: What the dialogue says about its first task is not what `window.waits` remembers.
+_HEAD_CHANGED = "'waits' in window && document.querySelector('#chat .task-head').textContent !== window.waits"
+
+_UNMARKED = ("document.activeElement.blur()", "!document.querySelector('#chat mark.source')")
+
+
 def panel(name: str) -> str:
     return f"document.querySelector('#inspector').dataset.panel === {name!r}"
 
 
 ACTIONS = (
-    Action("select a call", *_CALL, prepare=_TASK),
-    Action("select a task", *_TASK, prepare=_CALL),
-    Action("next place by key", press("j"), f"document.activeElement.closest('.turn.call') && {_ON_FIRST}", _TASK),
-    Action("open the graph", click("#inspector .tabs a[href*='panel=graph']"), panel("graph"), _STEP),
-    Action("open the discussion", click("#inspector .tabs a[href*='panel=comments']"), panel("comments"), _STEP),
-    Action("open the findings", click("#toolbar [data-findings]"), panel("findings"), _STEP),
-    Action("open the review", click("#inspector .tabs a[href*='panel=review']"), panel("review"), _STEP),
+    Action("select a call", *_CALL, prepare=(_TASK,)),
+    Action("select a task", *_TASK, prepare=(_CALL,)),
+    Action(
+        "next place by key",
+        "document.querySelector('#chat .turn.user').focus(); " + press("j"),
+        f"document.activeElement.closest('.turn.call') && {_ON_FIRST}",
+        (_TASK,),
+    ),
+    Action("open the graph", click("#inspector .tabs a[href*='panel=graph']"), panel("graph"), (_STEP,)),
+    Action("open the discussion", click("#inspector .tabs a[href*='panel=comments']"), panel("comments"), (_STEP,)),
+    Action("open the findings", click("#toolbar [data-findings]"), panel("findings"), (_STEP,)),
+    Action("open the review", click("#inspector .tabs a[href*='panel=review']"), panel("review"), (_STEP,)),
     Action(
         "change a policy",
-        "const all = [...document.querySelectorAll('#f-policy input')]; all[(all.findIndex((one) => one.checked) + 1)"
-        " % all.length].click(); window.waits = document.querySelector('#workspace').dataset.seen",
-        "document.querySelector('#workspace').dataset.seen !== window.waits",
-        _TASK,
+        "const all = [...document.querySelectorAll('#f-policy [type=radio]')];"
+        " all[(all.findIndex((one) => one.checked) + 1) % all.length].click();"
+        " window.waits = document.querySelector('#chat .task-head').textContent",
+        _HEAD_CHANGED,
+        (_TASK,),
     ),
     Action(
         "undo",
-        "window.waits = document.querySelector('#workspace').dataset.seen; "
+        "window.waits = document.querySelector('#chat .task-head').textContent; "
         + click("#toolbar button[data-held='z'], #toolbar [data-key='u']"),
-        "document.querySelector('#workspace').dataset.seen !== window.waits",
+        _HEAD_CHANGED,
     ),
     Action(
         "mark where a value comes from",
         "document.querySelector('#f-arguments [data-look] :is(input, select, textarea)').focus()",
         "document.querySelector('#chat mark.source')",
-        _CALL,
+        (_CALL, _UNMARKED),
     ),
 )
 
@@ -158,8 +181,7 @@ def measured(page: Page, action: Action) -> Reaction:
     """Do one action many times."""
     times = []
     for number in range(TIMES + 3):
-        if action.prepare:
-            act, done = action.prepare
+        for act, done in action.prepare:
             if not page.evaluate(f"Boolean({done})"):
                 page.evaluate(_MEASURE, [act, done])
         took = page.evaluate(_MEASURE, [action.act, action.done])
@@ -179,18 +201,13 @@ def measure_submissions(page: Page, address: str) -> Reaction:
         page.wait_for_load_state("networkidle")
         page.locator("#reason").fill("Not needed.")
         page.wait_for_timeout(1200)
-        for group in page.locator("#verdict .check-item").all():
-            group.locator("input[value=yes]").check(force=True)
-        page.wait_for_timeout(1200)
         begin = page.evaluate("performance.timeOrigin + performance.now()")
         page.get_by_role("button", name="Submit and open next").click(no_wait_after=True)
         wait_for_other(page, slot)
         if "/work/" not in page.url:
             break
         page.wait_for_load_state("load")
-        painted = "performance.timeOrigin + performance.getEntriesByName('first-contentful-paint')[0].startTime"
-        page.wait_for_function("performance.getEntriesByName('first-contentful-paint').length")
-        times.append(page.evaluate(painted) - begin)
+        times.append(page.evaluate(_PAINTED) - begin)
     return reaction("submit → next item", times, BUDGET_OF_NEXT)
 
 

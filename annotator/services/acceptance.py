@@ -65,7 +65,7 @@ def accept_guideline(*, actor: User, project: Project, number: int) -> Guideline
     if not roles_in(project, actor):
         raise Hidden(_("This project doesn’t exist, or you aren’t a member of it."))
     with transaction.atomic():
-        # Publishing locks the project, too: so nobody accepts a version in the moment in which it becomes an old one.
+        # Publishing locks the project as well, so a person cannot accept a version while a newer one is published.
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         current = Guideline.objects.filter(project=project).order_by("-number").first()
         if current is None or number > current.number or number < 1:
