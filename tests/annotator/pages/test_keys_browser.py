@@ -97,6 +97,8 @@ def test_the_list_of_keys_is_searched_and_shows_ones_own_keys(open_page, team, c
     check_accessibility(page)
     page.get_by_label("Feedback", exact=True).fill("g g")
     page.get_by_role("button", name="Save").last.click()
+    # The page that comes next; the old one has no alert either, and would lose what is typed into it.
+    expect(page.locator("#toasts")).to_contain_text("Saved.")
     expect(page.get_by_role("alert")).to_be_hidden()
     page.get_by_label("Undo", exact=True).fill("f")
     page.get_by_role("button", name="Save").last.click()
