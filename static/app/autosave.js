@@ -17,7 +17,8 @@
 //                                           [data-save-sign-in], and [data-save-unfinished] on what leads to or
 //                                           discards input that cannot be saved
 //   <… data-merge tabindex="-1">            the place for the prompt of a conflict
-//   <form data-after-saving>                a form (a verdict, a release) that waits until the last edit is saved
+//   <form data-after-saving>                a form (a verdict, a release) that waits until the last edit is saved, and
+//                                           has data-waits from then on
 //
 // THE REQUEST  one POST for each edit, in order, one at a time, with the form's fields and
 //   seen   the draft version that the edit is based on
@@ -362,8 +363,10 @@ document.addEventListener(
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
-    if (await allSaved()) sendForm(form, submitter);
-    else if (form.dataset.keep) emit("toast", {tone: "bad", text: gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")});
+    form.dataset.waits = "";
+    if (await allSaved()) return sendForm(form, submitter);
+    delete form.dataset.waits;
+    if (form.dataset.keep) emit("toast", {tone: "bad", text: gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")});
     else emit("toast", {tone: "bad", text: gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.")});
   },
   true,

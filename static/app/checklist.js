@@ -236,8 +236,9 @@ document.addEventListener("htmx:before:swap", () => {
 });
 
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
-  // An edit that was answered after the tab was opened: its answer left the tab as it was.
-  const late = ctx?.edit?.outcome === "saved" && form() && form() === shown;
+  // An edit that was answered after the tab was opened: its answer left the tab as it was. A form that waited for the
+  // edit is sent now, and its page is left.
+  const late = ctx?.edit?.outcome === "saved" && form() && form() === shown && !("waits" in form().dataset);
   begin();
   if (late) globalThis.htmx.ajax("GET", form().getAttribute("action"), {source: document.body, target: "#edit-note", swap: "innerHTML"});
 });
