@@ -50,6 +50,15 @@ async ([act, done]) => {
 }
 """
 
+#: Keeps the moment of the next click, in milliseconds since 1970, for the page that follows. Playwright waits until the
+#: button has not moved for two frames, and then clicks.
+_NOTE_CLICK = """
+() => {
+  const note = ({timeStamp}) => sessionStorage.setItem("clicked", performance.timeOrigin + timeStamp);
+  addEventListener("click", note, {capture: true, once: true});
+}
+"""
+
 #: Resolves to the moment of the page's first paint, in milliseconds since 1970.
 _PAINTED = """
 () => new Promise((resolve) => {
@@ -201,13 +210,13 @@ def measure_submissions(page: Page, address: str) -> Reaction:
         page.wait_for_load_state("networkidle")
         page.locator("#reason").fill("Not needed.")
         page.wait_for_timeout(1200)
-        begin = page.evaluate("performance.timeOrigin + performance.now()")
+        page.evaluate(_NOTE_CLICK)
         page.get_by_role("button", name="Submit and open next").click(no_wait_after=True)
         wait_for_other(page, slot)
         if "/work/" not in page.url:
             break
         page.wait_for_load_state("load")
-        times.append(page.evaluate(_PAINTED) - begin)
+        times.append(page.evaluate(_PAINTED) - float(page.evaluate("sessionStorage.getItem('clicked')")))
     return reaction("submit → next item", times, BUDGET_OF_NEXT)
 
 
