@@ -32,4 +32,3 @@ import_module("annotator.config.urls")
 # thousand objects, and nearly all are freed without the collector.
 gc.collect()
 gc.freeze()
-gc.set_threshold(50_000, 20, 20)
