@@ -131,6 +131,7 @@ def private_postgresql(programs: Path) -> Iterator[str]:
             "full_page_writes": "off",
             "synchronous_commit": "off",
             "max_connections": "150",
+            "jit": "off",
             "shared_buffers": "256MB",
             "max_wal_size": "4GB",
         }

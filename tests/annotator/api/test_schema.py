@@ -25,7 +25,7 @@ from tests.factories import make_user
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
     GENERATOR_STATS.reset()
     with GENERATOR_STATS.silence():
@@ -75,7 +75,8 @@ def test_refusals_are_described_in_their_one_shape(schema: dict[str, Any]) -> No
                     assert reference == "#/components/schemas/Error", (path, status)
 
 
-def components(schema: dict[str, Any]) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def known(schema: dict[str, Any]) -> dict[str, Any]:
     """The components as JSON Schema: what OpenAPI 3.0 calls nullable is a type there."""
 
     def plain(value: Any) -> Any:
@@ -111,9 +112,8 @@ def body_shapes() -> list[type[Input]]:
 
 
 @pytest.mark.parametrize("shape", body_shapes(), ids=lambda shape: shape.__name__)
-def test_a_body_that_the_schema_takes_is_taken(schema: dict[str, Any], shape: type[Input]) -> None:
+def test_a_body_that_the_schema_takes_is_taken(known: dict[str, Any], shape: type[Input]) -> None:
     """Whatever one field holds: what the server refuses in any project, the schema refuses as well."""
-    known = components(schema)
     name = f"{shape.__name__.removesuffix('Serializer')}Request"
     validator = Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": known})
     fields = shape().fields
@@ -265,9 +265,9 @@ def test_a_document_has_a_type_wherever_it_is_sent_or_returned(schema: dict[str,
     assert "#/components/schemas/Document" in json.dumps(field)
 
 
-def test_the_schema_of_documents_accepts_what_the_server_accepts(schema: dict[str, Any]) -> None:
+def test_the_schema_of_documents_accepts_what_the_server_accepts(known: dict[str, Any]) -> None:
     """Sent documents may leave out defaults; stored ones are complete. The models are the only source."""
-    validator = Draft202012Validator({"$ref": "#/components/schemas/Document", "components": components(schema)})
+    validator = Draft202012Validator({"$ref": "#/components/schemas/Document", "components": known})
     steps = [
         {"type": "call", "id": "s1", "name": "get_weather", "arguments": {"city": "Bonn"}},
         {"type": "clarification", "id": "s2", "question": "When?", "depends_on": [{"id": "s1"}]},
