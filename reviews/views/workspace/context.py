@@ -151,8 +151,6 @@ def workbench_context(
         if request.method == "POST"
         else at is not None and bool(request.htmx),
         "refusal": None,
-        "refused": "",
-        "refused_question": "",
         "disputed": None,
         "fields": None,
         "tool": None,
