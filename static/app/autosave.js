@@ -358,13 +358,17 @@ document.addEventListener(
       return;
     }
     sendAll();
-    if (!form.matches("[data-after-saving]") || !(queue.edits.length || root()?.dataset.unfinished)) return;
+    // What opens a part of the page only waits: input that can't be saved yet stays in this browser.
+    const unfinished = form.method === "get" ? "" : root()?.dataset.unfinished;
+    if (!form.matches("[data-after-saving]") || !(queue.edits.length || unfinished)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
-    if (await allSaved()) sendForm(form, submitter);
-    else if (form.dataset.keep) emit("toast", {tone: "bad", text: gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")});
-    else emit("toast", {tone: "bad", text: gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.")});
+    if (await allSaved(form)) return sendForm(form, submitter);
+    const text = form.dataset.keep
+      ? gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")
+      : gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.");
+    emit("toast", {tone: "bad", text, leads: root()?.dataset.unfinished});
   },
   true,
 );
@@ -376,13 +380,13 @@ function sendForm(form, submitter) {
   if (shown) shown.requestSubmit(form.isConnected ? submitter : [...shown.elements].find(same));
 }
 
-function allSaved() {
+function allSaved(form) {
   return new Promise((resolve) => {
     const look = () => {
       const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(queue.state);
       if (queue.edits.length && !stuck) return;
       document.removeEventListener("assay:save-state", look);
-      resolve(!queue.edits.length && !root()?.dataset.unfinished);
+      resolve(!queue.edits.length && (form.method === "get" || !root()?.dataset.unfinished));
     };
     document.addEventListener("assay:save-state", look);
     look();

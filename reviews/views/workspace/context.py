@@ -28,6 +28,7 @@ from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.dialogues.suggestion_decisions import ghosts_of
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest
+from reviews.core.protocols import StageKind
 from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
@@ -181,7 +182,7 @@ def workbench_context(
         if panel == "comments"
         else [],
         "names": suggested_names(request.project) if panel == "comments" else [],
-        "findings": arrange_findings(bench.view),
+        "findings": arrange_findings(bench.view, visits_waived=bench.stage.kind is not StageKind.SELF_CHECK),
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,

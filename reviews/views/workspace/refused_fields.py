@@ -84,6 +84,8 @@ def _add_questions(refused: RefusedFields, unanswered: list[list[str]], bench: W
             words = {"question": texts[key], "place": places.get(place, _("the whole dialogue"))}
             refused.rows.append((_("Answer “%(question)s” (%(place)s).") % words, name))
     if (rest := len(unanswered) - MAX_QUESTIONS) > 0:
-        sentence = ngettext("%(count)s more question needs an answer.", "%(count)s more questions need an answer.", rest)
+        sentence = ngettext(
+            "%(count)s more question needs an answer.", "%(count)s more questions need an answer.", rest
+        )
         place, key = unanswered[MAX_QUESTIONS]
         refused.rows.append((sentence % {"count": rest}, f"q-{place}-{key}"))

@@ -183,7 +183,7 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         # The comparison with the known answer says more than a message.
         return redirect("training-result", slug=slot.project.slug, result=slot.public_id)
     if review is not None and can_take_back(review):
-        sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id)
+        sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id, request.POST.get("at", ""))
     else:
         sentence, undo = _("%(dialogue)s submitted. Its stage has ended, so this can’t be undone."), ""
     messages.success(request, sentence % {"dialogue": slot.dialogue.external_id}, extra_tags=undo)
