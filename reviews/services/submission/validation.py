@@ -217,7 +217,8 @@ def _reason(verdict: Verdict | None, reason: str) -> str:
 
 
 def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, document: dict[str, Any]) -> None:
-    found = check_for_stage(document, slot.revision.toolset_revision, project=project, stage=stage)
+    seen = slot.revision
+    found = check_for_stage(document, seen.toolset_revision, project=project, stage=stage, seen=seen)
     errors = [one for one in found if one.severity == "error"]
     if errors and all(one.check in UNTRIED for one in errors):
         start_runs(
@@ -254,7 +255,8 @@ def waive_found(
     slot = work.slot
     draft = open_draft_of(actor, slot) if document is None else None
     content = load_text(_text(slot.revision, draft, document))
-    found = check_for_stage(content, slot.revision.toolset_revision, project=slot.project, stage=work.stage)
+    seen = slot.revision
+    found = check_for_stage(content, seen.toolset_revision, project=slot.project, stage=work.stage, seen=seen)
     if not any(one.severity == "warning" and (one.check, one.anchor, one.value_hash) == key for one in found):
         raise Conflict(
             _(

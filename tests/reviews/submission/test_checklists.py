@@ -12,7 +12,8 @@ from annotator.models import Dialogue
 from annotator.services.dialogues.drafts import edit_draft
 from reviews.api.serializers import ReviewSerializer
 from reviews.models import Review
-from reviews.services.queue.claims import claim_slot, stage_of
+from reviews.services.queue.claim_rows import stage_of
+from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.checklists import answer_rows, unanswered
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
