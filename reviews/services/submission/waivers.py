@@ -67,7 +67,7 @@ def _as_note(finding: Finding, accepted: frozenset[str]) -> Finding:
 
 
 def _accepted_before_edit(document: dict[str, Any], seen: Revision) -> frozenset[str]:
-    """Return the anchors of the validators that accepted the answer of the revision, if it or their code has changed."""
+    """Return the anchors of the validators that accepted the answer of the revision, if it or they have changed."""
     after = {one.constraint: _verdict_depends_on(one) for one in subjects_of(document)}
     edited = [one for one in subjects_of(seen.document()) if _verdict_depends_on(one) != after.get(one.constraint, ())]
     # Results are stored by content: this runs nothing.
