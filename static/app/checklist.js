@@ -5,8 +5,8 @@
 //                                         focus is in the question, so that no other key is bound twice
 //   data-required                         on a question that must be answered: [data-blank-questions] leads to the
 //                                         first one that is not
-//   [data-all-blank]                      asks once whether an approval without any answer is meant; sending again is
-//                                         the answer
+//   [data-all-blank]                      asks once whether an approval without any answer or note is meant; sending
+//                                         again is the answer
 //   [data-field-link]                     in the list of what was refused: leads to the field. What is wrong with a
 //                                         field goes when it is changed
 //   .suggested-error[data-kind][data-anchor]   y adds it to the rows of #named-errors, n drops it
@@ -208,7 +208,9 @@ for (const type of ["input", "change"]) {
     field.setAttribute("aria-describedby", described.join(" "));
     const ids = [place, ...place.querySelectorAll("[id]")].map(({id}) => id);
     for (const link of document.querySelectorAll("[data-field-link]")) if (ids.includes(idOf(link))) link.parentElement.remove();
-    document.querySelector(".error-summary:not(:has(li))")?.remove();
+    const summary = document.getElementById("refused");
+    if (summary?.querySelectorAll("li").length === 1) document.querySelector('[href="#refused"]')?.parentElement.remove();
+    if (summary && !summary.querySelector("li")) summary.remove();
   });
 }
 
@@ -274,7 +276,8 @@ document.addEventListener(
     const question = document.querySelector("[data-all-blank]");
     const answers = rows().filter((row) => row.matches(".check-item"));
     const passes = !REFUSING.includes(target.querySelector("[name=verdict]:checked")?.value);
-    const unsure = question && !asked && passes && !firstBlank() && !document.querySelector("[data-blocked]") && answers.length && answers.every(isBlank);
+    const nothing = answers.length && answers.every(isBlank) && !target.elements.reason?.value.trim();
+    const unsure = question && !asked && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
     if (unsure) {
       event.preventDefault();
       event.stopImmediatePropagation();

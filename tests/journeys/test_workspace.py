@@ -151,8 +151,16 @@ def test_a_warning_is_waived_with_a_reason(window_of, team):
         page.get_by_role("button", name="Waive").click()
     expect(page.locator("#toolbar")).to_contain_text("No open issues · 1 waived")
     expect(window.inspector).to_contain_text("The sky changes within minutes.")
-    window.submit("Approve")
-    assert Review.objects.get().verdict == "approve"
+    page.locator("#i-head").focus()
+    page.keyboard.press("a")
+    page.wait_for_url("**/submit/**")
+    # An approval without any answer is asked about once.
+    page.get_by_role("radio", name="Approve").first.focus()
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.get_by_text("No question is answered.")).to_be_visible()
+    page.keyboard.press("ControlOrMeta+Enter")
+    window.expect_home()
+    assert Review.objects.get().verdict == "fix"
 
 
 def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(window_of, team):

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotator.errors import DomainError
+from reviews.core.protocols import questions_about
 from reviews.services.submission.refusals import refusals_of
 from reviews.services.submission.validation import offered_verdicts
 from reviews.services.submission.workbench import Workbench
@@ -14,6 +15,10 @@ from reviews.views.workspace.form_versions import refusal_words
 
 #: Questions without an answer that the list names.
 MAX_QUESTIONS = 10
+
+
+#: The order of the fields in the tab, by the first word of their ids; what belongs to none comes first.
+_KINDS = {"go": 1, "error": 2, "q": 3, "reason": 4, "verdict": 5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +37,17 @@ def refused_fields(error: DomainError, bench: Workbench, seen: int) -> RefusedFi
     one_by_one = refusals_of(error)
     for refusal in one_by_one:
         _add(refused, refusal["sentence"], refusal["details"], bench)
+    asked = [f"q-{one.place}-{one.item.key}" for one in questions_about(bench.stage.checklist, bench.document)]
+    places = {name: number for number, name in enumerate(asked)}
+    refused.rows.sort(key=lambda row: _place_in_tab(row[1].removesuffix("-note"), places))
     whole = refusal_words(error, bench, seen)
     if not one_by_one or whole != error.sentence:
         refused.rows.insert(0, (whole if not one_by_one else whole.removeprefix(error.sentence).strip(), ""))
     return refused
+
+
+def _place_in_tab(name: str, questions: dict[str, int]) -> tuple[int, int]:
+    return _KINDS.get(name.split("-")[0], 0), questions.get(name, 0)
 
 
 def show_beside(context: dict[str, Any], refused: RefusedFields) -> None:
