@@ -68,7 +68,10 @@ document.addEventListener("focusin", ({target, relatedTarget}) => {
 
 function answer(items, value) {
   noteTimes(items);
-  for (const item of items) radio(item, value).checked = true;
+  for (const item of items) {
+    radio(item, value).checked = true;
+    forget(item);
+  }
   for (const type of ["input", "change"]) radio(items.at(-1), value).dispatchEvent(new Event(type, {bubbles: true}));
 }
 
@@ -196,23 +199,24 @@ document.addEventListener("click", (event) => {
   focusField(idOf(link));
 });
 
-/** Forget what is wrong with a field that the user has changed. */
-for (const type of ["input", "change"]) {
-  document.addEventListener(type, ({target}) => {
-    const place = target.closest?.(".check-item") ?? target.closest?.(".tiles, .field, fieldset");
-    const field = place?.closest("form#verdict") && (place.querySelector("[aria-invalid]") ?? place.closest("[aria-invalid]"));
-    if (!field) return;
-    const described = field.getAttribute("aria-describedby").split(" ");
-    document.getElementById(described.pop())?.remove();
-    field.removeAttribute("aria-invalid");
-    field.setAttribute("aria-describedby", described.join(" "));
-    const ids = [place, ...place.querySelectorAll("[id]")].map(({id}) => id);
-    for (const link of document.querySelectorAll("[data-field-link]")) if (ids.includes(idOf(link))) link.parentElement.remove();
-    const summary = document.getElementById("refused");
-    if (summary?.querySelectorAll("li").length === 1) document.querySelector('[href="#refused"]')?.parentElement.remove();
-    if (summary && !summary.querySelector("li")) summary.remove();
-  });
+/** Forget what is wrong with the field of an input that was changed. */
+function forget(target) {
+  const place = target.closest?.(".check-item") ?? target.closest?.(".tiles, .field, fieldset");
+  const field = place?.closest("form#verdict") && (place.querySelector("[aria-invalid]") ?? place.closest("[aria-invalid]"));
+  if (!field) return;
+  const described = field.getAttribute("aria-describedby").split(" ");
+  document.getElementById(described.pop())?.remove();
+  field.removeAttribute("aria-invalid");
+  field.setAttribute("aria-describedby", described.join(" "));
+  const ids = [place, ...place.querySelectorAll("[id]")].map(({id}) => id);
+  for (const link of document.querySelectorAll("[data-field-link]")) if (ids.includes(idOf(link))) link.parentElement.remove();
+  const summary = document.getElementById("refused");
+  const left = summary?.querySelectorAll("li").length ?? 0;
+  if (left < 2) document.querySelector('[href="#refused"]')?.parentElement.remove();
+  if (!left) summary?.remove();
 }
+
+for (const type of ["input", "change"]) document.addEventListener(type, ({target}) => forget(target));
 
 function countErrors() {
   const open = [...document.querySelectorAll(".suggested-error")].filter((row) => !row.hidden && !row.querySelector("input").checked);
