@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotator.core.comparison.recorded_results import answers_another_call
 from annotator.core.constraints import categories
 from annotator.core.fields import Scope
 from annotator.core.forms.fields import MAX_FIELDS, fields
@@ -173,6 +174,9 @@ def workbench_context(
         "selected": selected,
         "panel": panel,
         "observation_kind": _observation_kind(request, selected),
+        "result_is_older": panel == "edit"
+        and bench.changed
+        and answers_another_call(work.slot.revision.document(), bench.document, anchor),
         "threads": comments.read_threads(
             actor=request.user,
             dialogue=bench.dialogue,

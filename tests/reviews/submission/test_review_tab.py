@@ -114,6 +114,8 @@ def test_an_edit_suggests_an_error_that_is_added_or_dropped_once(team: Team, cli
     slot = held(team, client)
     change_city(team, slot, client)
     url, form = (reverse(name, args=[slot.public_id]) for name in ("workspace-submit", "workspace-form"))
+    editor = client.get(reverse("workspace", args=[slot.public_id]), {"at": "/tasks/t1/steps/s0"})
+    assert "The result was recorded for other arguments." in editor.content.decode()
     [suggested] = client.get(url).context["suggested_errors"]
     assert (suggested["kind"], suggested["anchor"]) == ("wrong_argument_value", "/tasks/t1/steps/s0")
     assert client.post(form, {f"drop:{suggested['key']}": "1", "drop:<script>": "1"}).status_code == 204
