@@ -514,3 +514,10 @@ for (const key of keys(PREFIX)) {
 forgetStored();
 mark();
 restore();
+
+// “Go to change” leads to what could not be saved.
+if (new URLSearchParams(location.search).has("at")) {
+  const unsent = document.querySelector("#inspector form[data-unsent]");
+  const invalid = unsent?.querySelector("code-editor[data-invalid] :is(.cm-content, textarea)");
+  (invalid ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])"))?.focus();
+}

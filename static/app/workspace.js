@@ -129,9 +129,6 @@ if (document.getElementById("inspector")?.dataset.panel === "review") {
 }
 if (side && new URLSearchParams(location.search).has("at")) {
   openSheet();
-  // “Go to change” leads to what could not be saved.
-  const unsent = document.querySelector("#inspector form[data-unsent]");
-  (unsent?.querySelector("code-editor[data-invalid]") ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])"))?.focus();
   const part = current();
   if (part) show(part, {centred: true});
 }
