@@ -253,9 +253,20 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
-    else if (field.type !== "hidden") field.defaultValue = field.value;
+    else if (field.type !== "hidden" && !isHalfTyped(field)) field.defaultValue = field.value;
   }
 });
+
+/** Whether a field's JSON is not valid: it is never sent, so its markup keeps what is saved. */
+function isHalfTyped(field) {
+  if (!field.closest('code-editor[data-lang="json"]') || !field.value.trim()) return false;
+  try {
+    JSON.parse(field.value);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** Make dialogue and tool bar, which the answer rendered for the place of its edit, show the open editor again. */
 function stay() {
