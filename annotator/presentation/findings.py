@@ -44,11 +44,13 @@ class FindingList:
 
     groups: list[FindingGroup] = field(default_factory=list)
     waived: list[FindingView] = field(default_factory=list)
+    #: Whether a person who moves from one to the next also visits those that were waived: to verify the waivers.
+    visits_waived: bool = False
 
     @property
     def steps(self) -> list[FindingView]:
-        """Return the first findings that count, for moving from one to the next."""
-        return self.open[:MAX_STEPS]
+        """Return the first findings for moving from one to the next: those that count, in order, then the waived."""
+        return [*self.open, *(self.waived if self.visits_waived else ())][:MAX_STEPS]
 
     @property
     def open(self) -> list[FindingView]:
@@ -56,7 +58,7 @@ class FindingList:
         return [finding for group in self.groups for finding in group.findings]
 
 
-def arrange_findings(view: DialogueView) -> FindingList:
+def arrange_findings(view: DialogueView, *, visits_waived: bool = False) -> FindingList:
     """Return the findings of a view in order: errors, warnings, notes; in each by place."""
     ranks = {anchor: number for number, anchor in enumerate(_places(view))}
     ordered = sorted(view.findings, key=lambda one: (_SEVERITIES.index(one.severity), _rank(one.anchor, ranks)))
@@ -73,7 +75,7 @@ def arrange_findings(view: DialogueView) -> FindingList:
             continue
         title = _(titles[finding.check]) if finding.check in titles else finding.check
         groups.append(FindingGroup(*key, title, found if len(found) >= MANY else [finding]))
-    return FindingList(groups, [finding for finding in ordered if finding.waiver])
+    return FindingList(groups, [finding for finding in ordered if finding.waiver], visits_waived)
 
 
 def _places(view: DialogueView) -> Iterable[str]:

@@ -28,6 +28,7 @@ from reviews.core.protocols import Stage, offered_verdicts
 from reviews.core.protocols.questions import WHOLE
 from reviews.models import Claim, ClaimState, Review
 from reviews.services.queue import claims
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.progress import read_progress
 from reviews.services.queue.slot_work import load_claim, load_claimed_item, load_slot_work
 from reviews.services.submission import submit
@@ -304,7 +305,7 @@ def claimed_answer(claim: Claim) -> dict[str, Any]:
         "slot": slot.public_id,
         "token": claim.token,
         "expires_at": claim.expires_at,
-        "stage": _stage(claims.stage_of(slot)),
+        "stage": _stage(stage_of(slot)),
         "dialogue": {"public_id": dialogue.public_id, "external_id": dialogue.external_id},
         "revision": {"public_id": revision.public_id, "content_hash": revision.content_hash},
         "document": stored_json(revision.content),

@@ -49,7 +49,7 @@ from reviews.models import Review
 from reviews.services.feedback.examples import MARKERS, is_markable
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.protocols.versions import current_protocol, stage_titles
-from reviews.services.queue.claims import stage_of
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.change_form import change_form

@@ -1,7 +1,8 @@
 // What every page needs. The modules of this folder talk to each other through these events on `document`:
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
-//                                  by pressing the element of that action (shortcuts.js)
+//                                  by pressing the element of that action (shortcuts.js); `leads`: with a link to the
+//                                  change that it is about
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
 //
@@ -242,7 +243,7 @@ document.addEventListener("assay:question", ({detail: {at}}) => {
   at.focus();
 });
 
-document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = ""}}) => {
+document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = ""}}) => {
   const template = document.getElementById(`notice-${tone}`);
   const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
   if (!template || !toasts || known) return;
@@ -254,6 +255,13 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses
     button.dataset.presses = presses;
     button.textContent = gettext("Undo");
     notice.querySelector("[data-dismiss]").before(button);
+  }
+  if (leads) {
+    const link = document.createElement("a");
+    link.className = "button small";
+    link.href = leads;
+    link.textContent = gettext("Go to change");
+    notice.querySelector("[data-dismiss]").before(link);
   }
   toasts.append(notice);
 });

@@ -254,9 +254,20 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   for (const field of document.querySelectorAll(MARKED)) {
     if (field.matches("[type=checkbox], [type=radio]")) field.defaultChecked = field.checked;
     else if (field.localName === "select") for (const option of field.options) option.defaultSelected = option.selected;
-    else if (field.type !== "hidden") field.defaultValue = field.value;
+    else if (field.type !== "hidden" && !isHalfTyped(field)) field.defaultValue = field.value;
   }
 });
+
+/** Whether a field's JSON is not valid: it is never sent, so its markup keeps what is saved. */
+function isHalfTyped(field) {
+  if (!field.closest('code-editor[data-lang="json"]') || !field.value.trim()) return false;
+  try {
+    JSON.parse(field.value);
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 /** Make dialogue and tool bar, which the answer rendered for the place of its edit, show the open editor again. */
 function stay() {
@@ -359,15 +370,19 @@ document.addEventListener(
       return;
     }
     sendAll();
-    if (!form.matches("[data-after-saving]") || !(queue.edits.length || root()?.dataset.unfinished)) return;
+    // What opens a part of the page only waits: input that can't be saved yet stays in this browser.
+    const unfinished = form.method === "get" ? "" : root()?.dataset.unfinished;
+    if (!form.matches("[data-after-saving]") || !(queue.edits.length || unfinished)) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     const {submitter} = event;
     form.dataset.waits = "";
-    if (await allSaved()) return sendForm(form, submitter);
+    if (await allSaved(form)) return sendForm(form, submitter);
     delete form.dataset.waits;
-    if (form.dataset.keep) emit("toast", {tone: "bad", text: gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")});
-    else emit("toast", {tone: "bad", text: gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.")});
+    const text = form.dataset.keep
+      ? gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")
+      : gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.");
+    emit("toast", {tone: "bad", text, leads: root()?.dataset.unfinished});
   },
   true,
 );
@@ -379,13 +394,13 @@ function sendForm(form, submitter) {
   if (shown) shown.requestSubmit(form.isConnected ? submitter : [...shown.elements].find(same));
 }
 
-function allSaved() {
+function allSaved(form) {
   return new Promise((resolve) => {
     const look = () => {
       const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(queue.state);
       if (queue.edits.length && !stuck) return;
       document.removeEventListener("assay:save-state", look);
-      resolve(!queue.edits.length && !root()?.dataset.unfinished);
+      resolve(!queue.edits.length && (form.method === "get" || !root()?.dataset.unfinished));
     };
     document.addEventListener("assay:save-state", look);
     look();

@@ -4,7 +4,11 @@
 //                                         Shift+Y answers the rest of the fieldset with Yes. The keys work while the
 //                                         focus is in the question, so that no other key is bound twice
 //   data-required                         on a question that must be answered: [data-blank-questions] leads to the
-//                                         first one that is not, and the review is not sent before
+//                                         first one that is not
+//   [data-all-blank]                      asks once whether an approval without any answer or note is meant; sending
+//                                         again is the answer
+//   [data-field-link]                     in the list of what was refused: leads to the field. What is wrong with a
+//                                         field goes when it is changed
 //   .suggested-error[data-kind][data-anchor]   y adds it to the rows of #named-errors, n drops it
 //
 // The form #verdict is beside the dialogue: it is rendered again while the user works. Its input is kept by words.js;
@@ -14,11 +18,14 @@
 import {isOn, namesOf, scriptedKey} from "./keys.js";
 import {gettext, interpolate} from "./translation.js";
 
+/** The verdicts that need a reason. */
+const REFUSING = ["reject", "escalate"];
 const TEXT = "textarea, input:not([type=radio], [type=checkbox])";
 const ROW = ".check-item, .suggested-error";
 
 let current; // the question or suggestion that had the focus last
 let verdict = ""; // the verdict that the user chose on this page
+let asked = false; // whether the page has asked about an approval without any answer
 let since = performance.now(); // when the last answer was given, or the checklist got the focus
 
 const form = () => document.querySelector("form#verdict");
@@ -61,7 +68,10 @@ document.addEventListener("focusin", ({target, relatedTarget}) => {
 
 function answer(items, value) {
   noteTimes(items);
-  for (const item of items) radio(item, value).checked = true;
+  for (const item of items) {
+    radio(item, value).checked = true;
+    forget(item);
+  }
   for (const type of ["input", "change"]) radio(items.at(-1), value).dispatchEvent(new Event(type, {bubbles: true}));
 }
 
@@ -109,8 +119,14 @@ document.addEventListener(
       return;
     }
     if (target.matches(TEXT)) {
+      if (!row.matches(".check-item")) return;
       // Enter also saves the form.
-      if (key === "Enter" && row.matches(".check-item")) setTimeout(() => goOn(row));
+      if (key === "Enter") setTimeout(() => goOn(row));
+      if (key !== "Escape") return;
+      // The sheet of a narrow window stays open.
+      event.preventDefault();
+      event.stopPropagation();
+      focusRow(row);
       return;
     }
     const action = actionOf(event);
@@ -154,6 +170,54 @@ document.addEventListener("change", ({target, isTrusted}) => {
   countErrors();
 });
 
+// A key has chosen the verdict: what is missing is the reason.
+document.addEventListener("click", ({target, isTrusted}) => {
+  if (target.name === "verdict" && !isTrusted) focusReason();
+});
+
+function focusReason() {
+  const {reason} = form()?.elements ?? {};
+  const wanted = REFUSING.includes(form()?.querySelector("[name=verdict]:checked")?.value) && reason && !reason.value.trim();
+  if (wanted) reason.focus();
+  return Boolean(wanted);
+}
+
+// --- what was refused ---------------------------------------------------------------------------------------------------
+
+function focusField(id) {
+  const field = document.getElementById(id);
+  if (field?.matches(ROW)) focusRow(field);
+  else field?.focus();
+}
+
+const idOf = (link) => decodeURIComponent(link.hash.slice(1));
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("[data-field-link]");
+  if (!link) return;
+  event.preventDefault();
+  focusField(idOf(link));
+});
+
+/** Forget what is wrong with the field of an input that was changed. */
+function forget(target) {
+  const place = target.closest?.(".check-item") ?? target.closest?.(".tiles, .field, fieldset");
+  const field = place?.closest("form#verdict") && (place.querySelector("[aria-invalid]") ?? place.closest("[aria-invalid]"));
+  if (!field) return;
+  const described = field.getAttribute("aria-describedby").split(" ");
+  document.getElementById(described.pop())?.remove();
+  field.removeAttribute("aria-invalid");
+  field.setAttribute("aria-describedby", described.join(" "));
+  const ids = [place, ...place.querySelectorAll("[id]")].map(({id}) => id);
+  for (const link of document.querySelectorAll("[data-field-link]")) if (ids.includes(idOf(link))) link.parentElement.remove();
+  const summary = document.getElementById("refused");
+  const left = summary?.querySelectorAll("li").length ?? 0;
+  if (left < 2) document.querySelector('[href="#refused"]')?.parentElement.remove();
+  if (!left) summary?.remove();
+}
+
+for (const type of ["input", "change"]) document.addEventListener(type, ({target}) => forget(target));
+
 function countErrors() {
   const open = [...document.querySelectorAll(".suggested-error")].filter((row) => !row.hidden && !row.querySelector("input").checked);
   for (const section of document.querySelectorAll(".suggested-errors")) section.hidden = !open.length;
@@ -168,6 +232,8 @@ function showBlank() {
   const first = firstBlank();
   note.hidden = !first;
   if (first) note.querySelector("a").hash = encodeURIComponent(first.id);
+  const question = document.querySelector("[data-all-blank]");
+  if (question && !rows().every((row) => !row.matches(".check-item") || isBlank(row))) question.hidden = true;
 }
 
 // --- times ------------------------------------------------------------------------------------------------------------
@@ -211,13 +277,16 @@ document.addEventListener(
   (event) => {
     const {target, submitter} = event;
     if (!target.matches("#verdict") || event.defaultPrevented || submitter?.hasAttribute("formaction")) return;
-    const blank = firstBlank();
-    if (blank) {
+    const question = document.querySelector("[data-all-blank]");
+    const answers = rows().filter((row) => row.matches(".check-item"));
+    const passes = !REFUSING.includes(target.querySelector("[name=verdict]:checked")?.value);
+    const nothing = answers.length && answers.every(isBlank) && !target.elements.reason?.value.trim();
+    const unsure = question && !asked && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
+    if (unsure) {
       event.preventDefault();
       event.stopImmediatePropagation();
-      focusRow(blank);
-      const text = gettext("Nothing was sent: this question needs an answer.");
-      document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "warn", text}}));
+      asked = true;
+      question.hidden = false;
     } else {
       target.elements.answer_times.value = JSON.stringify(timesToSend());
     }
@@ -255,7 +324,14 @@ function begin() {
   countErrors();
   if (isNew) {
     since = performance.now();
-    if (document.querySelector(".error-summary")) return;
+    const summary = document.querySelector(".error-summary");
+    if (summary) {
+      const first = summary.querySelector("[data-field-link]");
+      if (first) focusField(idOf(first));
+      document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text: summary.textContent.replace(/\s+/g, " ").trim()}}));
+      return;
+    }
+    if (focusReason()) return;
     const blocked = document.querySelector("[data-blocked]");
     const first = rows().find(isOpen);
     if (blocked) blocked.focus();

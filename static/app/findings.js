@@ -7,31 +7,35 @@
 import {gettext, interpolate} from "./translation.js";
 
 let last = ""; // the row of the finding that was opened last
-/** @type {{row: string, number: number, total: number} | null} */
+let lastAt = null; // the place that the editor showed then
+/** @type {{link: any, row: string, number: number, total: number} | null} */
 let wanted = null; // the finding whose row gets the focus when its editor is there
 
 const links = () => [...document.querySelectorAll("#finding-steps [data-finding]")];
 
-/** Whether the selected place is that of the finding or holds it. */
-function isSelected({dataset: {finding}}) {
-  const at = document.getElementById("inspector")?.dataset.at ?? "/";
-  return at === "/" ? !finding : finding === at || finding.startsWith(`${at}/`);
-}
+const place = () => document.getElementById("inspector")?.dataset.at ?? "/";
 
-/** Return the index of the finding from which a move starts; -1 if the selection has none. */
-function current(all) {
-  const opened = all.findIndex((link) => link.dataset.row === last && isSelected(link));
-  return opened >= 0 ? opened : all.findIndex(isSelected);
+/**
+ * Return the index of the finding to open. From one that was opened: the next one. Otherwise one of the selected place,
+ * which the person has not visited yet; the whole dialogue counts as no place, because a page begins there.
+ */
+function target(all, step) {
+  const at = place();
+  const opened = wanted || at === lastAt ? all.findIndex((link) => link.dataset.row === last) : -1;
+  if (opened >= 0) return (opened + step + all.length) % all.length;
+  const isOwn = ({dataset: {finding}}) => at !== "/" && (finding === at || finding.startsWith(`${at}/`));
+  const own = step > 0 ? all.findIndex(isOwn) : all.findLastIndex(isOwn);
+  if (own >= 0) return own;
+  return step > 0 ? 0 : all.length - 1;
 }
 
 function move(step) {
   const all = links();
   if (!all.length) return;
-  const from = current(all);
-  const to = from < 0 ? (step > 0 ? 0 : all.length - 1) : (from + step + all.length) % all.length;
+  const to = target(all, step);
   const link = all[to];
   last = link.dataset.row;
-  wanted = {row: last, number: to + 1, total: all.length};
+  wanted = {link, row: last, number: to + 1, total: all.length};
   link.click();
 }
 
@@ -41,11 +45,13 @@ document.addEventListener("click", ({target}) => {
 });
 
 // The row, not a text field, gets the focus: the next key may be another move, or w.
-document.addEventListener("htmx:after:swap", () => {
-  const row = wanted && document.querySelector(`#inspector #${CSS.escape(wanted.row)}`);
-  if (!row) return;
+document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
+  if (!wanted || ctx?.sourceElement !== wanted.link) return;
+  lastAt = place();
   const {number, total} = wanted;
+  const row = document.querySelector(`#inspector #${CSS.escape(wanted.row)}`);
   wanted = null;
+  if (!row) return;
   const message = row.querySelector(".finding")?.textContent.replace(/\s+/g, " ").trim() ?? "";
   const text = interpolate(gettext("Finding %(number)s of %(total)s: %(message)s"), {number, total, message});
   document.dispatchEvent(new CustomEvent("assay:announce", {detail: {text}}));

@@ -72,9 +72,21 @@ function focusOn(item) {
   target.focus({preventScroll: true});
 }
 
+// Opened by a key, an editor begins with its first field; by a click, with its heading (workspace.js: or with the field
+// that was clicked).
+let fieldsFrom = null; // the link that was opened
+document.addEventListener("click", ({target, detail, isTrusted}) => {
+  const opens = target.closest?.("#chat [data-action=edit]");
+  fieldsFrom = opens && isTrusted && detail === 0 ? opens : null;
+});
+
 const isOpening = () => link !== null && performance.now() < openingUntil;
 
 function opened({detail: {ctx}}) {
+  if (fieldsFrom && ctx.sourceElement === fieldsFrom) {
+    fieldsFrom = null;
+    focusFirstField();
+  }
   if (!link || ctx.sourceElement !== link) return;
   const item = !link.matches("[data-key-twice]") && currentItem();
   link = null;
@@ -162,6 +174,7 @@ function handle(names, event) {
       if (event.repeat || (deletes && !document.activeElement?.closest("[data-nav-item], #inspector"))) return true;
       if (element.matches("[data-key-twice]")) follow(element, [names]);
       else act(element);
+      if (element.dataset.action === "edit") fieldsFrom = element;
       return true;
     }
   }

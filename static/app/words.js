@@ -2,7 +2,8 @@
 // belongs to one person, so nobody else who signs in here sees the input. It is restored whenever its form is shown:
 // after a selection, a change of panel, a reload.
 //
-//   <… data-draft="ID"> or <… data-words-of="ID">   around the forms: the draft's public id
+//   <… data-draft="ID"> or <… data-words-of="ID">   around the forms: the draft's public id; data-work="URL": the page
+//                                 that shows a place of the draft
 //   <form data-autosave="sent">   a comment, a reason: kept from the first key until the server has it
 //   <form data-autosave>          kept while the input is invalid JSON, which is never sent, or was refused
 //   <form data-keep="URL">        the form of a review: kept until the server has it, separately for each window. Its
@@ -16,6 +17,7 @@
 //   <form data-words="sent">      a form whose input no page shows: kept until it is sent
 //   data-sent-apart               on a field of a data-keep form that only the button next to it sends: kept until then
 //   data-not-kept                 on a field that the page sets each time
+//   data-invalid                  set by this module on an editor whose JSON is not valid
 //   data-unfinished="URL"         set by this module on the draft's element while there is invalid JSON or a refused
 //                                 edit: its address
 //   [data-drop-words]             a button: discard the input of its form or, outside a form, the named input, or all
@@ -117,7 +119,7 @@ function mark() {
   const gone = placeless();
   showPlaceless(gone);
   const [first] = stuck().sort(([one], [other]) => Number(gone.has(one)) - Number(gone.has(other)));
-  if (first) place.dataset.unfinished = gone.has(first[0]) ? "#placeless" : `?at=${encodeURIComponent(first[1].at ?? "")}`;
+  if (first) place.dataset.unfinished = gone.has(first[0]) ? "#placeless" : `${place.dataset.work ?? ""}?at=${encodeURIComponent(first[1].at ?? "")}`;
   else delete place.dataset.unfinished;
 }
 
@@ -253,6 +255,7 @@ function fill(form, body) {
 function showUnsaved(form, why) {
   if ("unsent" in form.dataset) return;
   form.dataset.unsent = why;
+  if (why === "json") for (const field of unfinished(form)) field.closest("code-editor")?.toggleAttribute("data-invalid", true);
   const note = document.createElement("p");
   note.className = why === "json" ? "field-error" : "hint"; // a refusal has its reason next to the field
   const drop = document.createElement("button");
@@ -266,6 +269,7 @@ function showUnsaved(form, why) {
 
 function hideUnsaved(form) {
   delete form.dataset.unsent;
+  for (const editor of form.querySelectorAll("[data-invalid]")) editor.removeAttribute("data-invalid");
   form.querySelector("[data-drop-words]")?.parentElement.remove();
 }
 
@@ -301,11 +305,29 @@ document.addEventListener("click", ({target}) => {
 
 // --- edits (autosave.js) ----------------------------------------------------------------------------------------------------
 
+/** Return the fields of a form whose JSON is not valid. */
 function unfinished(form) {
   const as = form.elements.as?.value;
-  if (as === "text") return false;
+  if (as === "text") return [];
   const fields = as === "json" ? [form.elements.text] : form.querySelectorAll('code-editor[data-lang="json"] textarea');
-  return [...fields].some(({value}) => value.trim() && !isJson(value));
+  return [...fields].filter(({value}) => value.trim() && !isJson(value));
+}
+
+const sentRest = new WeakMap(); // a form with invalid JSON -> what was last sent of its other fields
+
+/** Return the body of an edit with the saved values of the fields that are not valid; null if nothing else has changed. */
+function restOf(form, invalid, body) {
+  const parts = new Set(invalid.map((field) => field.closest(".field") ?? form));
+  const held = controls(form).filter((field) => [...parts].some((part) => part.contains(field)));
+  const others = controls(form).filter((field) => !held.includes(field));
+  const now = bodyOf(others);
+  const saved = bodyOf(others, true);
+  if (invalid.some(({defaultValue}) => defaultValue.trim() && !isJson(defaultValue)) || now === (sentRest.get(form) ?? saved)) return null;
+  sentRest.set(form, now);
+  const rest = new URLSearchParams(body);
+  for (const {name} of held) rest.delete(name);
+  for (const [name, value] of new URLSearchParams(bodyOf(held, true))) rest.append(name, value);
+  return rest.toString();
 }
 
 function isJson(text) {
@@ -319,13 +341,18 @@ function isJson(text) {
 
 document.addEventListener("assay:edit-begins", (event) => {
   const {form, edit} = event.detail;
-  if (unfinished(form)) {
-    event.preventDefault();
+  const invalid = unfinished(form);
+  if (invalid.length) {
     keep(form, "json");
     hideUnsaved(form);
     showUnsaved(form, "json");
+    // The other fields of the form are saved.
+    const rest = restOf(form, invalid, edit.body);
+    if (rest === null) event.preventDefault();
+    else edit.body = rest;
     return;
   }
+  sentRest.delete(form);
   edit.words = keyOf(form);
   if (form.dataset.autosave === "sent") edit.kept = raw(edit.words);
   else {
@@ -487,3 +514,10 @@ for (const key of keys(PREFIX)) {
 forgetStored();
 mark();
 restore();
+
+// “Go to change” leads to what could not be saved.
+if (new URLSearchParams(location.search).has("at")) {
+  const unsent = document.querySelector("#inspector form[data-unsent]");
+  const invalid = unsent?.querySelector("code-editor[data-invalid] :is(.cm-content, textarea)");
+  (invalid ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])"))?.focus();
+}

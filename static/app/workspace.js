@@ -123,11 +123,12 @@ function arrive() {
   focusField();
 }
 
-if (document.getElementById("inspector")?.dataset.panel === "review") openSheet();
+if (document.getElementById("inspector")?.dataset.panel === "review") {
+  openSheet();
+  if (current()) show(current(), {centred: true});
+}
 if (side && new URLSearchParams(location.search).has("at")) {
   openSheet();
-  // “Go to change” leads to what could not be saved.
-  document.querySelector("#inspector form[data-unsent] :is(.cm-content, textarea, input:not([type=hidden]))")?.focus();
   const part = current();
   if (part) show(part, {centred: true});
 }

@@ -124,12 +124,22 @@ def test_the_environment_and_earlier_messages_are_edited(window_of, team):
 
 def test_a_warning_is_waived_with_a_reason(window_of, team):
     document = make_document()
-    twin = deepcopy(document["tasks"][0]["steps"][0]) | {"id": "s2"}
-    document["tasks"][0]["steps"].insert(1, twin)
-    document["tasks"][0]["steps"][2]["depends_on"].append({"id": "s2", "kind": "parameter"})
+    steps = document["tasks"][0]["steps"]
+    for number in (2, 3):
+        steps.insert(-1, deepcopy(steps[0]) | {"id": f"s{number}"})
+        steps[-1]["depends_on"].append({"id": f"s{number}", "kind": "parameter"})
     document["tasks"][0]["policy"] = "multi_tool"
     window = start_self_check(window_of, team, document)
     page = window.page
+    expect(page.locator("#toolbar")).to_contain_text("2 warnings")
+    # At a place with a finding, the key leads to that finding, not past it.
+    window.open_place("s3 of task t1")
+    page.keyboard.press("]")
+    expect(page.locator("#live")).to_contain_text("Finding 2 of 2")
+    page.keyboard.press("]")
+    expect(page.locator("#live")).to_contain_text("Finding 1 of 2")
+    expect(page.locator("#inspector .finding-row")).to_be_focused()
+    page.keyboard.press("Backspace")
     expect(page.locator("#toolbar")).to_contain_text("1 warning")
     page.keyboard.press("f")
     expect(page.locator("#i-head")).to_be_focused()
@@ -139,10 +149,18 @@ def test_a_warning_is_waived_with_a_reason(window_of, team):
     reason.press_sequentially(" within minutes.")
     with window.saving():
         page.get_by_role("button", name="Waive").click()
-    expect(page.locator("#toolbar")).to_contain_text("No issues")
+    expect(page.locator("#toolbar")).to_contain_text("No open issues · 1 waived")
     expect(window.inspector).to_contain_text("The sky changes within minutes.")
-    window.submit("Approve")
-    assert Review.objects.get().verdict == "approve"
+    page.locator("#i-head").focus()
+    page.keyboard.press("a")
+    page.wait_for_url("**/submit/**")
+    # An approval without any answer is asked about once.
+    page.get_by_role("radio", name="Approve").first.focus()
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.get_by_text("No question is answered.")).to_be_visible()
+    page.keyboard.press("ControlOrMeta+Enter")
+    window.expect_home()
+    assert Review.objects.get().verdict == "fix"
 
 
 def test_a_comment_is_one_comment_and_the_guideline_is_one_key_away(window_of, team):

@@ -1,6 +1,7 @@
 """The workspace under somebody's hands: keys, focus, scrolling and double clicks do what was meant and nothing else."""
 
 import re
+from copy import deepcopy
 
 import pytest
 from django.contrib.sessions.models import Session
@@ -423,3 +424,32 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, 
     page.get_by_role("radio", name="Reject").focus()
     page.keyboard.press("Escape")
     page.wait_for_url(f"{workspace}?at=*")
+
+
+def test_an_argument_whose_json_is_not_valid_holds_up_only_itself(window_of, team):
+    tool, document = deepcopy(WEATHER_TOOLS[0]), make_document()
+    tool["function"]["parameters"]["properties"]["extra"] = {"type": "object"}
+    document["tasks"][0]["steps"][0]["arguments"]["extra"] = {"a": 1}
+    toolset = make_toolset(team.project, [tool])
+    begin(team.project, [make_dialogue(team.project, document, external_id="one", toolset=toolset)])
+    window = open_workspace(window_of, team)
+    page = window.page
+    window.open_place(CALL)
+    window.fill_code("#f-arguments", '{"a": ')
+    window.expect_state("unfinished")
+    city = page.locator("#f-arguments").get_by_label("city")
+    with page.expect_response("**/edit/"):
+        city.fill("Bruges")
+    window.expect_state("unfinished")
+    assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "extra": {"a": 1}}
+    # Another tab of the editor opens; only the review is not sent.
+    page.locator("#toolbar").get_by_role("button", name="Approve with fix…").click()
+    page.wait_for_url("**/submit/**")
+    page.locator("#reason").fill("In Bruges.")
+    page.get_by_role("button", name="Submit and close").click()
+    page.locator("#toasts").get_by_role("link", name="Go to change").click()
+    expect(page.locator("#f-arguments .cm-content")).to_be_focused()
+    expect(city).to_have_value("Bruges")
+    with window.saving():
+        window.fill_code("#f-arguments", '{"a": 2}')
+    assert steps_of(team)[0]["arguments"] == {"city": "Bruges", "extra": {"a": 2}}

@@ -75,7 +75,7 @@ def validator_untried(context: CaseContext) -> Iterator[Found]:
     for subject, outcome in _trials_of_validators(context):
         if outcome is None:
             message = "This version of the validator has not been tried. Try it first."
-            yield _validator_anchor(subject), subject.key, message
+            yield validator_anchor(subject), subject.key, message
 
 
 @check("validator.matrix", "A validator accepts wrong responses or rejects right ones", "error", only_with="case")
@@ -83,7 +83,7 @@ def validator_matrix(context: CaseContext) -> Iterator[Found]:
     """In a trial, the validator rejected what it must accept, accepted what it must reject, or could not judge."""
     for subject, outcome in _trials_of_validators(context):
         for sentence in outcome.errors if outcome else ():
-            yield _validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}"
+            yield validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}"
 
 
 @check("validator.doubt", "A validator is too lenient or too strict", "warning", only_with="case")
@@ -91,7 +91,7 @@ def validator_doubt(context: CaseContext) -> Iterator[Found]:
     """In a trial, the validator accepted a response that violates the constraint, or rejected one that does not."""
     for subject, outcome in _trials_of_validators(context):
         for sentence in outcome.warnings if outcome else ():
-            yield _validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}"
+            yield validator_anchor(subject), [subject.key, sentence], f"Trial: {sentence}"
 
 
 @check("validator.tool_code", "A tool’s code cannot be read", "warning", only_with="case")
@@ -118,5 +118,6 @@ def _trials_of_validators(context: CaseContext) -> Iterator[tuple[Subject, Outco
             yield subject, context.trials.get(subject.key)
 
 
-def _validator_anchor(subject: Subject) -> str:
+def validator_anchor(subject: Subject) -> str:
+    """Return the place of the findings about the trial of a validator."""
     return f"/constraints/{subject.constraint}/validator"

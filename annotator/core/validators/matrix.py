@@ -14,6 +14,11 @@ from annotator.core.validators.aspects import Aspect
 from annotator.core.validators.library import Form
 from annotator.core.validators.mutations import Mutated
 
+#: The title of the row of the reference.
+REFERENCE = "The reference"
+#: Said of a validator that rejects what it must accept above all.
+REJECTS_REFERENCE = "It rejects the reference."
+
 
 class RowKind(StrEnum):
     REFERENCE = "reference"
@@ -68,7 +73,7 @@ def rows_for(
     what each mutation breaks, unless the constraint's sentence says that the mutation breaks it. ``enough``: name of
     an element → a response with only this element, if the sentence names several as examples.
     """
-    rows = [Row("reference", "The reference", reference, RowKind.REFERENCE, True)]
+    rows = [Row("reference", REFERENCE, reference, RowKind.REFERENCE, True)]
     rows += [Row(f"good_{n}", f"Good example {n + 1}", text, RowKind.GOOD, True) for n, text in enumerate(good)]
     rows += [Row(f"bad_{n}", f"Bad example {n + 1}", text, RowKind.BAD, False) for n, text in enumerate(bad)]
     for name, text in (enough or {}).items():
@@ -108,7 +113,7 @@ def judge(rows: Sequence[Row], verdicts: Sequence[bool | None]) -> Judgement:
         elif row.expected is None or verdict == row.expected:
             continue
         elif row.kind is RowKind.REFERENCE:
-            errors.append("It rejects the reference.")
+            errors.append(REJECTS_REFERENCE)
         elif row.kind is RowKind.GOOD:
             errors.append(f"{row.title}: rejected, but it should be accepted.")
         elif row.kind is RowKind.BAD:

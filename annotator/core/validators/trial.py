@@ -13,7 +13,7 @@ from annotator.core.schema.canonical import canonical, content_hash
 from annotator.core.schema.errors import SchemaProblem
 from annotator.core.validators.aspects import aspects_of
 from annotator.core.validators.library import Form, read_form
-from annotator.core.validators.matrix import Row, judge, rows_for
+from annotator.core.validators.matrix import REFERENCE, REJECTS_REFERENCE, Row, judge, rows_for
 from annotator.core.validators.mutations import mutate
 from annotator.core.validators.probes import single_elements
 from annotator.core.validators.suggesting import suggest
@@ -27,6 +27,8 @@ KEPT_TEXT = 4_000
 KEPT_MESSAGE = 600
 #: Sentences that are stored.
 KEPT_SENTENCES = 20
+#: Said of a validator that fails on every response.
+NO_VERDICT = "It returns no verdict on any response."
 #: The name of the function when a built-in validator becomes code.
 FUNCTION = "validate"
 
@@ -162,6 +164,11 @@ class Outcome:
     def passed(self) -> bool:
         return not self.errors
 
+    @property
+    def accepts_reference(self) -> bool:
+        """Whether it returned a verdict on the reference, and accepted it."""
+        return not any(one == REJECTS_REFERENCE or one.startswith((NO_VERDICT, REFERENCE)) for one in self.errors)
+
 
 def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
     """Return the completed matrix. A validator that fails on every response gets one sentence, with its failures."""
@@ -171,7 +178,7 @@ def judged(rows: Sequence[Row], results: Sequence[CallResult]) -> Outcome:
     failures = sorted({result.status.words for result in results if not result.ok})
     verdicts = [result.accepted if result.ok else None for result in results]
     if failures and not any(result.ok for result in results):
-        errors: tuple[str, ...] = (" ".join(["It returns no verdict on any response.", *failures]),)
+        errors: tuple[str, ...] = (" ".join([NO_VERDICT, *failures]),)
         warnings: tuple[str, ...] = ()
     else:
         judgement = judge(rows, verdicts)

@@ -241,7 +241,8 @@ def _read_outcome(
     sides = dispute.left.document, dispute.right.document
     outcome.notes = lost_dependencies(*sides, dispute.discrepancies, choices_of(read), document)
     stage = parse(slot.protocol).stage(slot.stage)
-    found = check_for_stage(document, slot.revision.toolset_revision, project=slot.dialogue.project, stage=stage)
+    seen = slot.revision
+    found = check_for_stage(document, seen.toolset_revision, project=slot.dialogue.project, stage=stage, seen=seen)
     waived = live_waivers(actor=actor, dialogue=slot.dialogue)
     outcome.errors = [one for one in found if one.severity == "error"]
     outcome.warnings = [

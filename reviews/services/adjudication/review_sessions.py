@@ -32,6 +32,7 @@ from reviews.models import (
 )
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.eligibility import HeldSlot, refusal
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.rounds import OpenDispute, open_disputes
@@ -158,7 +159,7 @@ def _with_refusals(actor: User, project: Project, disputes: list[OpenDispute]) -
     for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
         held.setdefault(cycle, []).append(HeldSlot(slot_id, run, stage, number))
     return [
-        replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=claims.stage_of(slot),
+        replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot),
                                      held=held.get(slot.cycle_id, [])))
         if (slot := one.slot) is not None
         else one

@@ -13,7 +13,8 @@ from annotator.services.access.permissions import require_administrator, roles_i
 from annotator.services.dialogues.revisions import lock_dialogue
 from reviews.core.protocols import AuthorRule, StageKind
 from reviews.models import Priority, Slot, SlotState
-from reviews.services.queue.claims import lock_slot, stage_of, withdraw
+from reviews.services.queue.claim_rows import lock_slot, stage_of
+from reviews.services.queue.claims import withdraw
 from reviews.services.queue.eligibility import refusal
 from reviews.services.queue.notifications import notify_assignment, notify_withdrawal
 from reviews.services.queue.order import new_position

@@ -5,7 +5,8 @@ from annotator.services.access.permissions import OVERSEERS
 from annotator.services.dialogues.revisions import lock_dialogue
 from reviews.models import Claim, ClaimState
 from reviews.services.assignments.changes import free_claim
-from reviews.services.queue.claims import lock_slot, stage_of, withdraw
+from reviews.services.queue.claim_rows import lock_slot, stage_of
+from reviews.services.queue.claims import withdraw
 from reviews.services.queue.notifications import notify_losses_last
 
 

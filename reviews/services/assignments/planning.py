@@ -29,7 +29,7 @@ from reviews.services.assignments.plan_items import (
 )
 from reviews.services.queue.abilities import unfit_for
 from reviews.services.queue.absence import absent_people
-from reviews.services.queue.claims import stage_of
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.eligibility import refusal
 
 LIVE = (SlotState.OPEN, SlotState.CLAIMED)

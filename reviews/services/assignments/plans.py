@@ -39,7 +39,7 @@ from reviews.services.assignments.planning import (
 )
 from reviews.services.cycles.start import no_stage_message, supersede_cycle
 from reviews.services.protocols.versions import parse, require_version
-from reviews.services.queue.claims import lock_slot
+from reviews.services.queue.claim_rows import lock_slot
 from reviews.services.queue.notifications import notify_losses_last, notify_plan
 
 #: Slots of one plan, or dialogues.

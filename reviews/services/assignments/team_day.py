@@ -21,7 +21,7 @@ from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.assignments.changes import free_claim, reassign
 from reviews.services.assignments.lists import MANY, PersonLoad, read_people
 from reviews.services.protocols.versions import stage_titles
-from reviews.services.queue.claims import lock_slot
+from reviews.services.queue.claim_rows import lock_slot
 from reviews.services.queue.goals import read_goals
 from reviews.services.statements import count_recent_reviews, count_recent_skips
 from reviews.services.statistics.my_day import start_of_day

@@ -8,25 +8,35 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Draft, Project, Role, User
+from annotator.models import Project, Role, User
 from annotator.services.database.compiled import compiled
-from annotator.services.database.statements import database_time, insert, update
-from reviews.core.protocols import Stage
-from reviews.models import Claim, ClaimState, ReviewDraft, Slot, SlotState
+from annotator.services.database.statements import update
+from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse, stage_titles
 from reviews.services.queue.abilities import unfit
+from reviews.services.queue.claim_rows import (
+    can_skip,
+    check_limits,
+    extend,
+    hold,
+    lock_slot,
+    new_claim,
+    open_slot,
+    own_claim,
+    resume_own,
+    stage_of,
+)
 from reviews.services.queue.eligibility import lock_eligibility, refusal
+from reviews.services.queue.first_day import resume_or_train
 from reviews.services.queue.gold_claims import replace_with_gold
 from reviews.services.queue.notifications import notify_lapse
 from reviews.services.queue.order import (
-    come_back_to,
     move_cursor,
     new_position,
     other_started_slot,
@@ -35,7 +45,7 @@ from reviews.services.queue.order import (
     read_versions,
 )
 from reviews.services.queue.pauses import FREE, ClaimLimits, read_claim_limits
-from reviews.services.queue.training_claims import next_training_slot, require_accepted, require_trained
+from reviews.services.queue.training_claims import require_accepted, require_trained
 from reviews.services.statements import take_first
 
 #: Overdue claims that one call of `claim_next` looks at.
@@ -61,7 +71,7 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
             _refuse_stage(project, stage)
             return None
         stages = [queue.stage for queue in queues]
-        if prepares and (claim := _prepare(actor, project, stages, limits)):
+        if prepares and (claim := resume_or_train(actor=actor, project=project, stages=stages, limits=limits)):
             return claim
         claim = _resume_or_take_over(actor, project, roles, now, stages, limits)
         if claim is not None:
@@ -85,7 +95,7 @@ def claim_next(*, actor: User, project: Project, stage: str | None = None) -> Cl
         if slot is None:
             return None
         version = next(version for version in versions if version.pk == slot.protocol_id)
-        claim = _new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage))
+        claim = new_claim(actor=actor, slot=slot, stage=parse(version).stage(slot.stage))
         move_cursor(actor=actor, slot=slot)
     return claim
 
@@ -103,7 +113,7 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Hidden(_("This item doesn’t exist."))
         live = Claim.objects.select_for_update().filter(slot=slot, state=ClaimState.LIVE).first()
         if live is not None and live.person_id == actor.pk:
-            return _extend(live, slot)
+            return extend(live, slot)
         if prepares:
             require_accepted(actor=actor, project=slot.project)
             require_trained(actor=actor, slot=slot)
@@ -124,12 +134,12 @@ def claim_slot(*, actor: User, slot: Slot) -> Claim:
             raise Conflict(_("A colleague is working on this item. Claim another one."))
         if limited:
             limits = read_claim_limits(actor=actor, project=slot.project)
-            _check_limits(actor, slot.project, limits, [slot.stage], now)
+            check_limits(actor, slot.project, limits, [slot.stage], now)
             not_theirs = {} if slot.reserved_for_id == actor.pk else unfit(limits.abilities, [slot.dialogue_id])
             if not_theirs:
                 raise Denied(not_theirs[slot.dialogue_id])
-        _hold(actor, slot)
-        return _new_claim(actor=actor, slot=slot, stage=stage)
+        hold(actor, slot)
+        return new_claim(actor=actor, slot=slot, stage=stage)
 
 
 def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Claim:
@@ -142,7 +152,7 @@ def heartbeat(*, actor: User, token: str, active_seconds: int | None = 0) -> Cla
     with transaction.atomic():
         found = _lock_live_claim(token, actor.pk)
         if not found:
-            claim = _own_claim(actor, token)
+            claim = own_claim(actor, token)
             if claim.state == ClaimState.EXPIRED:
                 _revive(actor, claim)
                 found = _lock_live_claim(token, actor.pk)
@@ -175,31 +185,6 @@ def skip(*, actor: User, token: str) -> None:
     _give_back(actor, token, ClaimState.SKIPPED)
 
 
-def retake(*, actor: User, token: str) -> Claim:
-    """Claim an item again that the actor has just skipped or released: the same claim, if it is the slot's last one.
-
-    Items that they have claimed since and not worked on go back to their places. Raises as ``claim_slot``.
-    """
-    with transaction.atomic():
-        claim = _own_claim(actor, token)
-        roles, now, limited, _prepares = lock_eligibility(actor=actor, project=claim.project)
-        slot = lock_slot(claim.slot_id)
-        claim.refresh_from_db()
-        if slot.state == SlotState.OPEN and claim.state in (ClaimState.SKIPPED, ClaimState.RELEASED):
-            reason = refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot))
-            if reason:
-                raise Denied(reason)
-            if claim.ended_at is not None:
-                put_back_untouched(actor=actor, project=claim.project, since=claim.ended_at)
-            if limited:
-                limits = read_claim_limits(actor=actor, project=claim.project)
-                _check_limits(actor, claim.project, limits, [slot.stage], now)
-            if not slot.claims.filter(pk__gt=claim.pk).exists():
-                revive(claim, slot, actor)
-                return claim
-        return claim_slot(actor=actor, slot=slot)
-
-
 def expire_overdue(*, limit: int = 200) -> int:
     """Reopen slots whose claim has expired and return their number. This only tidies up; claiming does not need it."""
     overdue = Claim.objects.filter(state=ClaimState.LIVE, expires_at__lte=Now(), project__archived_at=None)
@@ -207,9 +192,9 @@ def expire_overdue(*, limit: int = 200) -> int:
     count = 0
     for claim in overdue[:limit]:
         with transaction.atomic():
-            slot = Slot.objects.select_for_update(skip_locked=_can_skip()).filter(pk=claim.slot_id).first()
+            slot = Slot.objects.select_for_update(skip_locked=can_skip()).filter(pk=claim.slot_id).first()
             if slot is not None and _release_if_overdue(claim, slot):
-                _open(slot)
+                open_slot(slot)
                 count += 1
     return count
 
@@ -228,60 +213,10 @@ def extend_claims(project: Project, pause: timedelta) -> None:
 # --- shared with the other transitions of a slot --------------------------------------------------------------------
 
 
-def lock_slot(slot_id: int) -> Slot:
-    """Return the slot's row, locked until the caller's transaction ends."""
-    return (
-        Slot.objects.select_for_update(of=("self",))
-        .select_related("protocol", "stage_run")
-        .defer("protocol__definition")
-        .get(pk=slot_id)
-    )
-
-
-def stage_of(slot: Slot) -> Stage:
-    """Return the slot's stage in the protocol version of its cycle."""
-    return parse(slot.protocol).stage(slot.stage)
-
-
 def withdraw(slot: Slot) -> None:
     """End the live claim on a locked slot and open the slot, without a notice."""
     Claim.objects.filter(slot=slot, state=ClaimState.LIVE).update(state=ClaimState.WITHDRAWN, ended_at=Now())
-    _open(slot)
-
-
-def revive(claim: Claim, slot: Slot, actor: User) -> None:
-    """Make the last claim on a slot live again, with the same token. The caller has locked both and checked it."""
-    _hold(actor, slot)
-    claim.state, claim.ended_at = ClaimState.LIVE, None
-    claim.heartbeat_at = database_time()
-    claim.expires_at = claim.heartbeat_at + claim.lease
-    claim.save(update_fields=["state", "ended_at", "heartbeat_at", "expires_at"])
-    claim.slot = slot
-
-
-def put_back_untouched(*, actor: User, project: Project, since: datetime) -> None:
-    """Release what the actor has claimed since then, except what they have worked on; it is their next item again.
-
-    A page that opens the next item at once has claimed it before the person could undo the last one.
-    """
-    fresh = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, created_at__gte=since)
-    edited = Draft.objects.filter(dialogue=OuterRef("slot__dialogue"), author=actor, closed_at=None, version__gt=0)
-    filled = ReviewDraft.objects.filter(slot=OuterRef("slot"), person=actor, version__gt=0)
-    for claim in fresh.filter(~Exists(edited), ~Exists(filled)):
-        # Not one that somebody is just changing: the caller holds another item's locks.
-        locked = Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",)).filter(pk=claim.slot_id)
-        slot = locked.first()
-        live = Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE)
-        if slot is not None and live.update(state=ClaimState.RELEASED, ended_at=Now()):
-            _open(slot)
-            come_back_to(actor=actor, slot=slot)
-
-
-def require_room(*, actor: User, project: Project) -> None:
-    """Raise Conflict if the actor has as many claimed items as one person may have. Pauses do not matter here."""
-    most = read_claim_limits(actor=actor, project=project).most_held
-    if most is not None:
-        _check_limits(actor, project, ClaimLimits(most_held=most), [], database_time())
+    open_slot(slot)
 
 
 # --- in detail --------------------------------------------------------------------------------------------------------
@@ -301,43 +236,6 @@ def _refuse_stage(project: Project, stage: str | None) -> None:
     )
 
 
-def _prepare(actor: User, project: Project, stages: list[str], limits: ClaimLimits) -> Claim | None:
-    """Return what the actor holds already, or else their next item of the training; None if they need none.
-
-    Raises NotReady, or Conflict if work is paused.
-    """
-    held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, stage__in=stages)
-    own = held.select_for_update(of=("self",)).select_related("slot").order_by("-pk").first()
-    if own is not None:
-        return _extend(own, own.slot)
-    require_accepted(actor=actor, project=project)
-    slot = next_training_slot(actor=actor, project=project)
-    if slot is None:
-        return None
-    if limits.bar:
-        raise Conflict(limits.bar)
-    live = Claim.objects.filter(slot=slot, state=ClaimState.LIVE).first()
-    return _extend(live, slot) if live else _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
-
-
-def _check_limits(actor: User, project: Project, limits: ClaimLimits, stages: list[str], now: datetime) -> None:
-    """Raise Conflict if the actor may not claim anything of these stages now."""
-    if limits.bar:
-        raise Conflict(limits.bar)
-    if stages and all(stage in limits.stages for stage in stages):
-        raise Conflict(limits.stages[stages[0]])
-    most = limits.most_held
-    if most is not None:
-        held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, expires_at__gt=now).count()
-        if held >= most:
-            sentence = ngettext(
-                "You have already claimed %(count)s item, the limit in this project. Submit or release it first.",
-                "You have already claimed %(count)s items, the limit in this project. Submit or release one first.",
-                most,
-            )
-            raise Conflict(sentence % {"count": most})
-
-
 def _resume_or_take_over(
     actor: User,
     project: Project,
@@ -350,15 +248,14 @@ def _resume_or_take_over(
     found = _own_or_overdue(project.pk, actor.pk, now)
     if not found:
         if limits != FREE:
-            _check_limits(actor, project, limits, stages, now)
+            check_limits(actor, project, limits, stages, now)
         return None
-    live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
-    held = live.filter(person=actor).select_for_update(of=("self",)).select_related("slot")
-    own = held.order_by("-heartbeat_at", "-pk").first()
+    own = resume_own(actor=actor, project=project, stages=stages)
     if own is not None:
-        return _extend(own, own.slot)
+        return own
+    live = Claim.objects.filter(pk__in=found, stage__in=stages, state=ClaimState.LIVE)
     if limits != FREE:
-        _check_limits(actor, project, limits, stages, now)
+        check_limits(actor, project, limits, stages, now)
         live = live.exclude(stage__in=limits.stages)
     skips = Claim.objects.filter(person=actor, project=project, state=ClaimState.SKIPPED)
     live = live.exclude(slot__stage_run__in=skips.values("slot__stage_run"))
@@ -368,7 +265,7 @@ def _resume_or_take_over(
         if claim.slot.dialogue_id in not_theirs:
             continue
         slot = (
-            Slot.objects.select_for_update(skip_locked=_can_skip(), of=("self",))
+            Slot.objects.select_for_update(skip_locked=can_skip(), of=("self",))
             .select_related("protocol", "stage_run")
             .defer("protocol__definition")
             .filter(pk=claim.slot_id, state=SlotState.CLAIMED)
@@ -379,8 +276,8 @@ def _resume_or_take_over(
         if other_started_slot(actor=actor, slot=slot) is not None:
             continue
         if _release_if_overdue(claim, slot):
-            _hold(actor, slot)
-            return _new_claim(actor=actor, slot=slot, stage=stage_of(slot))
+            hold(actor, slot)
+            return new_claim(actor=actor, slot=slot, stage=stage_of(slot))
     return None
 
 
@@ -388,42 +285,6 @@ def _resume_or_take_over(
 def _own_or_overdue(project_id: int, person_id: int, now: datetime) -> QuerySet[Claim, int]:
     live = Claim.objects.filter(project=project_id, state=ClaimState.LIVE)
     return live.filter(Q(person=person_id) | Q(expires_at__lte=now)).values_list("pk", flat=True)
-
-
-def _new_claim(*, actor: User, slot: Slot, stage: Stage) -> Claim:
-    # Read after all locks are taken, so that the time is later than whatever they waited for.
-    now = database_time()
-    lease = timedelta(minutes=stage.lease_minutes)
-    claim = Claim(
-        slot=slot,
-        person=actor,
-        project_id=slot.project_id,
-        stage=slot.stage,
-        lease=lease,
-        created_at=now,
-        heartbeat_at=now,
-        expires_at=now + lease,
-    )
-    insert([claim])
-    return claim
-
-
-def _extend(claim: Claim, slot: Slot) -> Claim:
-    now = database_time()
-    claim.slot = slot
-    claim.heartbeat_at, claim.expires_at = now, now + claim.lease
-    claim.save(update_fields=["heartbeat_at", "expires_at"])
-    return claim
-
-
-def _hold(actor: User, slot: Slot) -> None:
-    slot.state, slot.holder = SlotState.CLAIMED, actor
-    slot.save(update_fields=["state", "holder"])
-
-
-def _open(slot: Slot) -> None:
-    slot.state, slot.holder = SlotState.OPEN, None
-    slot.save(update_fields=["state", "holder", "position"])
 
 
 def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
@@ -435,31 +296,20 @@ def _release_if_overdue(claim: Claim, slot: Slot) -> bool:
     return True
 
 
-def _own_claim(actor: User, token: str) -> Claim:
-    claim = Claim.objects.filter(token=token, person=actor).first()
-    if claim is None:
-        raise Hidden(_("This claim doesn’t exist."))
-    return claim
-
-
 def _revive(actor: User, claim: Claim) -> None:
     slot = lock_slot(claim.slot_id)
     free = slot.state == SlotState.OPEN and slot.reserved_for_id in (None, actor.pk)
     others = Slot.objects.filter(stage_run_id=slot.stage_run_id, holder=actor).exclude(pk=slot.pk)
     if free and not others.exists():
-        _hold(actor, slot)
+        hold(actor, slot)
         Claim.objects.filter(pk=claim.pk).update(state=ClaimState.LIVE, ended_at=None)
 
 
 def _give_back(actor: User, token: str, state: ClaimState) -> None:
     with transaction.atomic():
-        claim = _own_claim(actor, token)
+        claim = own_claim(actor, token)
         slot = lock_slot(claim.slot_id)
         if Claim.objects.filter(pk=claim.pk, state=ClaimState.LIVE).update(state=state, ended_at=Now()):
             if state == ClaimState.SKIPPED:
                 slot.position = new_position()
-            _open(slot)
-
-
-def _can_skip() -> bool:
-    return bool(connection.features.has_select_for_update_skip_locked)
+            open_slot(slot)

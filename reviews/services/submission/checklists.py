@@ -29,12 +29,11 @@ class AnswerRow:
     note: str
 
 
-def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any], *, passing: bool) -> Answers:
+def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, Any]) -> Answers:
     """Return the answers about tasks of the submitted document, to the questions that are asked about it.
 
     An answer to a question that does not apply is left out, as those about other tasks are: the dialogue may have had
-    more tasks when it was given. ``passing``: the verdict approves, so a “No” contradicts it. Raises Invalid for
-    malformed answers, and for the first required one that is missing.
+    more tasks when it was given. Raises Invalid for malformed answers.
     """
     items = {item.key: item for item in stage.checklist.items}
     asked = _asked(stage, document)
@@ -52,15 +51,8 @@ def read_answers(stage: Stage, document: Mapping[str, Any], given: Mapping[str, 
                 raise Invalid(_no_item(key, place))
             if answer is not None and not isinstance(answer, bool):
                 raise Invalid(_("The answer to “%(key)s” must be true, false or null.") % {"key": key})
-            if (place, key) not in asked:
-                continue
-            if answer is False and passing:
-                raise Invalid(
-                    _("You answered “No” to “%(question)s” (%(place)s). Fix the problem, or reject or escalate.")
-                    % {"question": items[key].text, "place": _words(document, place)}
-                )
-            out.setdefault(place, {})[key] = answer
-    _require_answers(stage, document, out)
+            if (place, key) in asked:
+                out.setdefault(place, {})[key] = answer
     return out
 
 
@@ -99,28 +91,53 @@ def read_notes(stage: Stage, document: Mapping[str, Any], given: Mapping[str, An
 
 def without_yes(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
     """Return the notes without those on a “Yes”."""
+    return _notes_on(answers, notes, (False, None))
+
+
+def only_on_no(answers: Mapping[str, Any], notes: Mapping[str, Any]) -> Notes:
+    """Return the notes on a “No”."""
+    return _notes_on(answers, notes, (False,))
+
+
+def _notes_on(answers: Mapping[str, Any], notes: Mapping[str, Any], wanted: tuple[bool | None, ...]) -> Notes:
     kept = {
-        place: {key: note for key, note in given.items() if answers.get(place, {}).get(key) is not True}
+        place: {key: note for key, note in given.items() if answers.get(place, {}).get(key) in wanted}
         for place, given in notes.items()
     }
     return {place: given for place, given in kept.items() if given}
 
 
-def require_grounds(
+def contradictions(stage: Stage, document: Mapping[str, Any], answers: Answers) -> list[Invalid]:
+    """Return a refusal for every “No” of a review that approves."""
+    sentence = _("You answered “No” to “%(question)s” (%(place)s). Fix the problem, or reject or escalate.")
+    return _refuse_each(sentence, stage, document, _noes(answers))
+
+
+def ungrounded(
     stage: Stage, document: Mapping[str, Any], answers: Answers, notes: Notes, error_anchors: Sequence[str]
-) -> None:
-    """Require a note, or an error in that task (or the dialogue), for every “No”. Raises Invalid."""
-    items = {item.key: item for item in stage.checklist.items}
-    for place, given in answers.items():
-        task = "" if place == WHOLE else f"/tasks/{place}"
-        named = any(covers(task, anchor) for anchor in error_anchors)
-        for key, answer in given.items():
-            if answer is False and not named and not notes.get(place, {}).get(key):
-                raise Invalid(
-                    _("Explain your “No” to “%(question)s” (%(place)s) in a note, or tag an error there.")
-                    % {"question": items[key].text, "place": _words(document, place)},
-                    checklist=[place, key],
-                )
+) -> list[Invalid]:
+    """Return a refusal for every “No” without a note or an error in that task (or the dialogue)."""
+    named = {
+        place: any(covers("" if place == WHOLE else f"/tasks/{place}", anchor) for anchor in error_anchors)
+        for place in answers
+    }
+    sentence = _("Explain your “No” to “%(question)s” (%(place)s) in a note, or tag an error there.")
+    bare = [(place, key) for place, key in _noes(answers) if not named[place] and not notes.get(place, {}).get(key)]
+    return _refuse_each(sentence, stage, document, bare)
+
+
+def _noes(answers: Answers) -> list[tuple[str, str]]:
+    return [(place, key) for place, given in answers.items() for key, answer in given.items() if answer is False]
+
+
+def _refuse_each(
+    sentence: str, stage: Stage, document: Mapping[str, Any], asked: list[tuple[str, str]]
+) -> list[Invalid]:
+    texts = {item.key: item.text for item in stage.checklist.items}
+    return [
+        Invalid(sentence % {"question": texts[key], "place": _words(document, place)}, checklist=[place, key])
+        for place, key in asked
+    ]
 
 
 def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any]) -> list[Question]:
@@ -132,24 +149,8 @@ def unanswered(stage: Stage, document: Mapping[str, Any], answers: Mapping[str, 
     ]
 
 
-def answer_rows(
-    stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any], notes: Mapping[str, Any]
-) -> list[AnswerRow]:
-    """Return a reviewer's answers with labels; those about removed tasks or items keep their ids."""
-    texts = {item.key: item.text for item in stage.checklist.items}
-    notes = without_yes(answers, notes)
-    return [
-        AnswerRow(_words(document, place), texts.get(key, key), answer, notes.get(place, {}).get(key, ""))
-        for place, given in answers.items()
-        for key, answer in given.items()
-    ]
-
-
-def _asked(stage: Stage, document: Mapping[str, Any]) -> set[tuple[str, str]]:
-    return {(question.place, question.item.key) for question in questions_about(stage.checklist, document)}
-
-
-def _require_answers(stage: Stage, document: Mapping[str, Any], answers: Answers) -> None:
+def require_answers(stage: Stage, document: Mapping[str, Any], answers: Answers) -> None:
+    """Raise Invalid with the required questions that have no answer."""
     missing = [question for question in unanswered(stage, document, answers) if question.required]
     if not missing:
         return
@@ -173,6 +174,23 @@ def _require_answers(stage: Stage, document: Mapping[str, Any], answers: Answers
         checklist=[first.place, first.item.key],
         unanswered=[[one.place, one.item.key] for one in missing],
     )
+
+
+def answer_rows(
+    stage: Stage, document: Mapping[str, Any], answers: Mapping[str, Any], notes: Mapping[str, Any]
+) -> list[AnswerRow]:
+    """Return a reviewer's answers with labels; those about removed tasks or items keep their ids."""
+    texts = {item.key: item.text for item in stage.checklist.items}
+    notes = without_yes(answers, notes)
+    return [
+        AnswerRow(_words(document, place), texts.get(key, key), answer, notes.get(place, {}).get(key, ""))
+        for place, given in answers.items()
+        for key, answer in given.items()
+    ]
+
+
+def _asked(stage: Stage, document: Mapping[str, Any]) -> set[tuple[str, str]]:
+    return {(question.place, question.item.key) for question in questions_about(stage.checklist, document)}
 
 
 def _no_item(key: object, place: str) -> str:

@@ -45,7 +45,7 @@ from reviews.services.cycles.settlement import settle_if_complete
 from reviews.services.gold.scoring import score_review
 from reviews.services.gold.training_scores import score_training
 from reviews.services.protocols.versions import parse
-from reviews.services.queue.claims import stage_of
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of, load_claim
 from reviews.services.statistics.workload import await_work_count

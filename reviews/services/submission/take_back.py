@@ -34,10 +34,11 @@ from reviews.models import (
     StageRun,
     StageRunState,
 )
-from reviews.services.queue.claims import put_back_untouched, require_room, retake, revive, stage_of
+from reviews.services.queue.claim_rows import require_room, stage_of
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.slot_work import branch_of
 from reviews.services.queue.training_claims import is_training_slot
+from reviews.services.queue.undoing import put_back_untouched, retake, revive
 from reviews.services.statistics.workload import withdraw_work_count
 from reviews.services.submission.submit import lock_and_read_again
 from reviews.services.transitions.transition_log import Journal

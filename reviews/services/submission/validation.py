@@ -27,7 +27,16 @@ from reviews.core.protocols import Protocol, Stage, StageKind
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
 from reviews.services.queue.slot_work import Work, branch_of
-from reviews.services.submission.checklists import Answers, Notes, read_answers, read_notes, require_grounds
+from reviews.services.submission.checklists import (
+    Answers,
+    Notes,
+    contradictions,
+    read_answers,
+    read_notes,
+    require_answers,
+    ungrounded,
+)
+from reviews.services.submission.refusals import Refusals
 from reviews.services.submission.rulings import RulingLine, capital, read_rulings, settle_document
 from reviews.services.submission.waivers import check_for_stage, live_waivers, waive
 
@@ -88,7 +97,10 @@ def prepare(
     reason: str,
     rulings: Mapping[str, Any] | Sequence[Mapping[str, Any]],
 ) -> Submission:
-    """Read and check a submission. Raises Invalid with what to fix, Conflict for a draft of another revision."""
+    """Read and check a submission.
+
+    Raises Invalid with all that the reviewer has to fix (see ``Refusals``), Conflict for a draft of another revision.
+    """
     stage, seen = protocol.stage(slot.stage), slot.revision
     if draft is None and document is None:
         draft = open_draft_of(actor, slot)
@@ -105,15 +117,30 @@ def prepare(
     changed = content_hash(text) != seen.content_hash
     content = load_text(text)
     disputed = stage.kind is StageKind.EXPERT and slot.stage_run.disputed_run is not None
-    chosen = _verdict(stage, verdict, changed, disputed)
-    reason = _reason(chosen, reason)
+    refusals, chosen = Refusals(), None
+    with refusals.collected():
+        chosen = _verdict(stage, verdict, changed, disputed)
+    with refusals.collected():
+        reason = _reason(chosen, reason)
     if chosen in PASSING:
-        _require_clean(actor, slot, project, stage, content)
-    answers = read_answers(stage, content, checklist, passing=chosen in PASSING)
-    noted = read_notes(stage, content, notes, answers)
+        with refusals.collected():
+            _require_clean(actor, slot, project, stage, content)
     anchored = _Anchored(content, seen)
-    errors_found = [_named_error(one, protocol, anchored) for one in _some(named_errors)]
-    require_grounds(stage, content, answers, noted, [one.anchor for one in errors_found])
+    errors_found: list[NamedError] = []
+    for number, one in enumerate(_some(named_errors)):
+        with refusals.collected():
+            errors_found.append(_named_error(one, protocol, anchored, number))
+    answers = read_answers(stage, content, checklist)
+    noted = read_notes(stage, content, notes, answers)
+    with refusals.collected():
+        require_answers(stage, content, answers)
+    if chosen in PASSING:
+        refusals.found += contradictions(stage, content, answers)
+    elif chosen is not None:
+        anchors = [shortened(str(one.get("anchor") or "")) for one in named_errors]
+        refusals.found += ungrounded(stage, content, answers, noted, anchors)
+    refusals.raise_found()
+    assert chosen is not None  # noqa: S101 - without a verdict there was a refusal
     return Submission(
         verdict=chosen,
         document=content,
@@ -159,32 +186,39 @@ def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdi
         # In a self-check and in a dispute, changing the dialogue or not is the verdict.
         return Verdict.FIX if changed else Verdict.APPROVE
     if not verdict:
-        raise Invalid(_("Choose a verdict: %(verdicts)s.") % {"verdicts": words})
+        raise Invalid(_("Choose a verdict: %(verdicts)s.") % {"verdicts": words}, field="verdict")
     if verdict not in offered:
         raise Invalid(
             _("This stage has no verdict “%(verdict)s”. Choose one of: %(verdicts)s.")
-            % {"verdict": verdict, "verdicts": words}
+            % {"verdict": verdict, "verdicts": words},
+            field="verdict",
         )
     if verdict == Verdict.APPROVE and changed:
-        raise Invalid(_("You changed the dialogue. Choose “Approve with fix”, or reset the draft."))
+        raise Invalid(_("You changed the dialogue. Choose “Approve with fix”, or reset the draft."), field="verdict")
     if verdict == Verdict.FIX and not changed:
-        raise Invalid(_("You haven’t changed anything. Choose “Approve”, or change the dialogue first."))
+        raise Invalid(
+            _("You haven’t changed anything. Choose “Approve”, or change the dialogue first."), field="verdict"
+        )
     return Verdict(verdict)
 
 
-def _reason(verdict: Verdict, reason: str) -> str:
+def _reason(verdict: Verdict | None, reason: str) -> str:
     reason = reason.strip()
     if len(reason) > MAX_REASON:
-        raise Invalid(_("The reason is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_REASON:,}"})
+        raise Invalid(
+            _("The reason is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_REASON:,}"},
+            field="reason",
+        )
     if "\x00" in reason:
-        raise Invalid(_("The reason contains a NUL character. Remove it."))
-    if verdict not in PASSING and not reason:
-        raise Invalid(_("Enter a reason. The next person needs it."))
+        raise Invalid(_("The reason contains a NUL character. Remove it."), field="reason")
+    if verdict not in (None, *PASSING) and not reason:
+        raise Invalid(_("Enter a reason. The next person needs it."), field="reason")
     return reason
 
 
 def _require_clean(actor: User, slot: Slot, project: Project, stage: Stage, document: dict[str, Any]) -> None:
-    found = check_for_stage(document, slot.revision.toolset_revision, project=project, stage=stage)
+    seen = slot.revision
+    found = check_for_stage(document, seen.toolset_revision, project=project, stage=stage, seen=seen)
     errors = [one for one in found if one.severity == "error"]
     if errors and all(one.check in UNTRIED for one in errors):
         start_runs(
@@ -221,7 +255,8 @@ def waive_found(
     slot = work.slot
     draft = open_draft_of(actor, slot) if document is None else None
     content = load_text(_text(slot.revision, draft, document))
-    found = check_for_stage(content, slot.revision.toolset_revision, project=slot.project, stage=work.stage)
+    seen = slot.revision
+    found = check_for_stage(content, seen.toolset_revision, project=slot.project, stage=work.stage, seen=seen)
     if not any(one.severity == "warning" and (one.check, one.anchor, one.value_hash) == key for one in found):
         raise Conflict(
             _(
@@ -272,19 +307,27 @@ class _Anchored(dict[str, str]):
         return self.seen.document()
 
 
-def _named_error(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored) -> NamedError:
+def _named_error(given: Mapping[str, Any], protocol: Protocol, anchored: _Anchored, number: int) -> NamedError:
     kind, anchor, note = (str(given.get(key) or "") for key in ("kind", "anchor", "note"))
     anchor = shortened(anchor)
     if not kind:
-        raise Invalid(_("Choose an error type for your note “%(note)s”, or clear the note.") % {"note": note[:100]})
+        raise Invalid(
+            _("Choose an error type for your note “%(note)s”, or clear the note.") % {"note": note[:100]},
+            named_error=number,
+        )
     if kind not in protocol.error_type_keys():
-        raise Invalid(_("There is no error type “%(kind)s”.") % {"kind": kind})
+        raise Invalid(_("There is no error type “%(kind)s”.") % {"kind": kind}, named_error=number)
     if len(note) > MAX_NOTE:
-        raise Invalid(_("A note is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_NOTE:,}"})
+        raise Invalid(
+            _("A note is longer than %(limit)s characters. Shorten it.") % {"limit": f"{MAX_NOTE:,}"},
+            named_error=number,
+        )
     try:
         return NamedError(kind, anchor, anchored[anchor], note)
     except AnchorMissing:
         place = place_name(anchored.document, anchor)
         raise Invalid(
-            _("You tagged an error at %(place)s, but there is nothing there.") % {"place": place}, anchor=anchor
+            _("You tagged an error at %(place)s, but there is nothing there.") % {"place": place},
+            anchor=anchor,
+            named_error=number,
         ) from None

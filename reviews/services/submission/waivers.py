@@ -12,11 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotator.core.checks import Finding
+from annotator.core.checks.of_runs import UNTRIED
+from annotator.core.checks.validator import validator_anchor
 from annotator.core.findings import keys_digest
+from annotator.core.schema.canonical import shortened
+from annotator.core.validators.matrix import REJECTS_REFERENCE
+from annotator.core.validators.trial import Subject, subjects_of
 from annotator.errors import Conflict, Denied, Invalid
-from annotator.models import Dialogue, Project, ToolsetRevision, User, Waiver
+from annotator.models import Dialogue, Project, Revision, ToolsetRevision, User, Waiver
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.revisions import check_document, hold_dialogue
+from annotator.services.dialogues.trials import known_outcomes
 from annotator.services.history.events import append_event
 from reviews.core.protocols import Stage
 from reviews.models import Slot
@@ -36,13 +42,44 @@ Key = tuple[str, str, str]
 
 
 def check_for_stage(
-    document: dict[str, Any], toolset: ToolsetRevision, *, project: Project, stage: Stage
+    document: dict[str, Any], toolset: ToolsetRevision, *, project: Project, stage: Stage, seen: Revision
 ) -> list[Finding]:
-    """Return the findings before submission; those of validators that a later stage checks are only notes."""
+    """Return the findings before submission; ``seen``: the revision under review.
+
+    Where a later stage checks the validators, their findings are only notes, except for those that the reviewer's own
+    edit causes: a validator that accepted the answer of the revision under review and rejects the one of the document.
+    That is a warning. It has to be tried first, so that this is known.
+    """
     found = check_document(document, toolset, project=project, stage="submit")
     if not stage.validators_are_checked_later:
         return found
-    return [replace(one, severity="info") if one.check.startswith("validator.") else one for one in found]
+    accepted = _accepted_before_edit(document, seen)
+    return [_as_note(one, accepted) if one.check.startswith("validator.") else one for one in found]
+
+
+def _as_note(finding: Finding, accepted: frozenset[str]) -> Finding:
+    if finding.anchor in accepted:
+        if finding.check in UNTRIED:
+            return finding
+        if finding.check == "validator.matrix" and finding.message.endswith(REJECTS_REFERENCE):
+            return replace(finding, severity="warning")
+    return replace(finding, severity="info")
+
+
+def _accepted_before_edit(document: dict[str, Any], seen: Revision) -> frozenset[str]:
+    """Return the anchors of the validators that accepted the answer of the revision, if it or they have changed."""
+    after = {one.constraint: _verdict_depends_on(one) for one in subjects_of(document)}
+    edited = [one for one in subjects_of(seen.document()) if _verdict_depends_on(one) != after.get(one.constraint, ())]
+    # Results are stored by content: this runs nothing.
+    known = known_outcomes(edited)
+    return frozenset(
+        shortened(validator_anchor(one)) for one in edited if one.key in known and known[one.key].accepts_reference
+    )
+
+
+def _verdict_depends_on(one: Subject) -> tuple[Any, ...]:
+    """Return what decides the verdict of a validator on the reference."""
+    return one.reference, one.code, one.function, one.form, one.form_parameters
 
 
 def live_waivers(*, actor: User, dialogue: Dialogue, blind: bool = False) -> dict[Key, str]:
@@ -135,7 +172,7 @@ def waive_all(*, actor: User, slot: Slot, reason: str, document: dict[str, Any] 
     dialogue, seen = slot.dialogue, slot.revision
     content = seen.document() if document is None else document
     stage = parse(slot.protocol).stage(slot.stage)
-    found = check_for_stage(content, seen.toolset_revision, project=dialogue.project, stage=stage)
+    found = check_for_stage(content, seen.toolset_revision, project=dialogue.project, stage=stage, seen=seen)
     waived = live_waivers(actor=actor, dialogue=dialogue)
     keys = [(one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"]
     wanted = [key for key in dict.fromkeys(keys) if key not in waived]

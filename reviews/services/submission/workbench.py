@@ -49,7 +49,13 @@ class Workbench:
     def view(self) -> DialogueView:
         """Return the draft as pages show it, with its findings."""
         project = self.work.slot.project
-        findings = check_for_stage(self.document, self.draft.toolset_revision, project=project, stage=self.stage)
+        findings = check_for_stage(
+            self.document,
+            self.draft.toolset_revision,
+            project=project,
+            stage=self.stage,
+            seen=self.work.slot.revision,
+        )
         if any(map(is_note_for_administrators, findings)):
             findings = findings_for(roles_in(project, self.actor), findings)
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)

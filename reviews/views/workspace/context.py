@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotator.core.comparison.recorded_results import answers_another_call
 from annotator.core.constraints import categories
 from annotator.core.fields import Scope
 from annotator.core.forms.fields import MAX_FIELDS, fields
@@ -28,6 +29,7 @@ from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.dialogues.suggestion_decisions import ghosts_of
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest
+from reviews.core.protocols import StageKind
 from reviews.models import Claim, Verdict
 from reviews.services.feedback import comments
 from reviews.services.feedback.mentions import suggested_names
@@ -151,8 +153,6 @@ def workbench_context(
         if request.method == "POST"
         else at is not None and bool(request.htmx),
         "refusal": None,
-        "refused": "",
-        "refused_question": "",
         "disputed": None,
         "fields": None,
         "tool": None,
@@ -174,6 +174,9 @@ def workbench_context(
         "selected": selected,
         "panel": panel,
         "observation_kind": _observation_kind(request, selected),
+        "result_is_older": panel == "edit"
+        and bench.changed
+        and answers_another_call(work.slot.revision.document(), bench.document, anchor),
         "threads": comments.read_threads(
             actor=request.user,
             dialogue=bench.dialogue,
@@ -183,7 +186,7 @@ def workbench_context(
         if panel == "comments"
         else [],
         "names": suggested_names(request.project) if panel == "comments" else [],
-        "findings": arrange_findings(bench.view),
+        "findings": arrange_findings(bench.view, visits_waived=bench.stage.kind is not StageKind.SELF_CHECK),
         "tools": list(bench.toolset.tools.values()),
         "undoable": undoable,
         "redoable": redoable,

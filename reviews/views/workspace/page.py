@@ -119,7 +119,9 @@ def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
         else:
             step = drafts.undo if action == "undo" else drafts.redo
             edited = step(actor=request.user, draft=bench.draft, edit_id=request.POST.get("edit", ""))
-            draft, at = edited.draft, edited.anchor or at
+            # A comment that is being written stays about its place.
+            stays = request.POST.get("panel") == "comments"
+            draft, at = edited.draft, at if stays else edited.anchor or at
     except DomainError as error:
         return _refused(request, bench, error)
     return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
@@ -144,7 +146,7 @@ def leave(request: PageRequest, slot: str, action: str) -> HttpResponse:
     """Release the item, or skip it for now. The draft is kept."""
     work = load_slot_work(actor=request.user, public_id=slot)
     project = work.slot.project
-    undo = undo_url(slot)
+    undo = undo_url(slot, request.POST.get("at", ""))
     if action == "skip":
         claims.skip(actor=request.user, token=work.claim.token)
         try:

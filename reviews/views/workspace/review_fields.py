@@ -8,15 +8,18 @@ from typing import Any
 from django.http import QueryDict
 
 from annotator.views.pages import PageRequest
-from reviews.services.submission.checklists import without_yes
+from reviews.services.submission.checklists import only_on_no
 
 _KEY_OF_SUGGESTION = re.compile(r"[0-9a-f]{16}")
 
 
 def checklist_of(filled: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the checklist answers to submit. The note of a “No” that became a “Yes” stays in the form only."""
+    """Return the checklist answers to submit, with the notes that the page shows: those on a “No”.
+
+    The note of a “No” that became a “Yes” stays in the form, in case it becomes a “No” again.
+    """
     checklist = filled.get("checklist", {})
-    return {"checklist": checklist, "notes": without_yes(checklist, filled.get("notes", {}))}
+    return {"checklist": checklist, "notes": only_on_no(checklist, filled.get("notes", {}))}
 
 
 def filled_in(request: PageRequest) -> dict[str, Any]:

@@ -33,6 +33,9 @@ def review_context(bench: Workbench, verdict: str) -> dict[str, Any]:
         "checklist": rows,
         "first_blank": next(blank, ""),
         "suggested_errors": _suggested_rows(bench),
+        "refused": None,
+        "reason_error": "",
+        "verdict_error": "",
     } | named_error_rows(bench, is_open=verdict not in (Verdict.APPROVE, Verdict.FIX))
 
 
@@ -53,6 +56,8 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
                 "required": question.required,
                 "answer": answers.get(place, {}).get(item.key),
                 "note": notes.get(place, {}).get(item.key, ""),
+                "error": "",
+                "note_error": "",
             }
         )
     return list(rows.values())
@@ -85,8 +90,9 @@ def _suggested_rows(bench: Workbench) -> list[dict[str, str]]:
 def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
     """Return the context of the rows of named errors; ``is_open`` shows them even if no error is named yet."""
     named = bench.form.get("named_errors", [])
+    blank = [{"kind": "", "anchor": "", "note": ""}] * ERROR_ROWS
     return {
-        "named_error_rows": [*named, *({"kind": "", "anchor": "", "note": ""} for _ in range(ERROR_ROWS))],
+        "named_error_rows": [{**one, "error": ""} for one in [*named, *blank]],
         "named_errors_open": is_open or bool(named),
         "taxonomy": bench.work.protocol.error_types_in_use(),
         "places": _places(bench),

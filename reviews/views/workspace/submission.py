@@ -28,9 +28,10 @@ from reviews.services.submission.take_back import can_take_back
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
-from reviews.views.workspace.form_versions import ask, disputed, is_kept, refusal_words, require_shown, window_of
+from reviews.views.workspace.form_versions import ask, disputed, is_kept, require_shown, window_of
 from reviews.views.workspace.leaving import undo_url
 from reviews.views.workspace.page import update_page
+from reviews.views.workspace.refused_fields import refused_fields, show_beside
 from reviews.views.workspace.review_fields import checklist_of, filled_in
 from reviews.views.workspace.review_tab import open_suggestions
 
@@ -105,14 +106,9 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     context = workbench_context(request, bench, at=at, panel="review", verdict=verdict)
     if request.htmx:
         return update_page(request, bench, context, inspector=True)
-    context |= {
-        "disputed": question,
-        "refused": refusal_words(refused, bench, seen) if refused else "",
-        "refused_reason": refused and verdict in (Verdict.REJECT, Verdict.ESCALATE) and not bench.form.get("reason"),
-        "refused_question": "-".join(["q", *refused.details["checklist"]])
-        if refused and "checklist" in refused.details
-        else "",
-    }
+    context["disputed"] = question
+    if refused:
+        show_beside(context, refused_fields(refused, bench, seen))
     return render(request, "reviews/workspace/page.html", context, status=refused.status if refused else 200)
 
 
@@ -187,7 +183,7 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         # The comparison with the known answer says more than a message.
         return redirect("training-result", slug=slot.project.slug, result=slot.public_id)
     if review is not None and can_take_back(review):
-        sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id)
+        sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id, request.POST.get("at", ""))
     else:
         sentence, undo = _("%(dialogue)s submitted. Its stage has ended, so this can’t be undone."), ""
     messages.success(request, sentence % {"dialogue": slot.dialogue.external_id}, extra_tags=undo)

@@ -112,6 +112,8 @@ def test_the_list_is_sorted_by_severity_and_place_and_many_of_one_check_are_a_gr
     ]
     assert [group.many for group in listed.groups] == [False, False, True, False, False, False]
     assert [one.waiver for one in listed.waived] == ["Wanted."]
+    assert listed.steps == listed.open
+    assert arrange_findings(view, visits_waived=True).steps == [*listed.open, *listed.waived]
     assert [one.row for one in listed.open] == list(dict.fromkeys(one.row for one in listed.open))
     many = next(group for group in listed.groups if group.many)
     assert sorted(find_alike(view.findings, "b.many")) == sorted(

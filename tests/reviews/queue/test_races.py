@@ -20,7 +20,8 @@ from reviews.models import Claim, ClaimState, Cycle, Draw, DrawItem, ProtocolVer
 from reviews.services.assignments.changes import hand_over, reassign
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback import comments
-from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, lock_slot, release, skip
+from reviews.services.queue.claim_rows import lock_slot
+from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat, release, skip
 from reviews.services.queue.eligibility import lock_eligibility
 from reviews.services.queue.slot_work import load_claim, load_slot_work
 from reviews.services.sampling.draws import close_population_and_draw, recompute_draw

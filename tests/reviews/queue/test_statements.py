@@ -19,7 +19,8 @@ from reviews.models import Claim, GoldItem, QueueCursor, Review, ReviewDraft, Sl
 from reviews.services import statements
 from reviews.services.protocols.versions import current_protocol, roles_of_members
 from reviews.services.queue.abilities import unfit
-from reviews.services.queue.claims import claim_next, claim_slot, lock_slot, release, skip, stage_of
+from reviews.services.queue.claim_rows import lock_slot, stage_of
+from reviews.services.queue.claims import claim_next, claim_slot, release, skip
 from reviews.services.queue.eligibility import lock_eligibility, refusal
 from reviews.services.queue.order import QueuePositions, other_started_slot, queues_for, read_positions, read_versions
 from reviews.services.queue.pauses import pause, set_rules

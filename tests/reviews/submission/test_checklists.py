@@ -12,7 +12,8 @@ from annotator.models import Dialogue
 from annotator.services.dialogues.drafts import edit_draft
 from reviews.api.serializers import ReviewSerializer
 from reviews.models import Review
-from reviews.services.queue.claims import claim_slot, stage_of
+from reviews.services.queue.claim_rows import stage_of
+from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.checklists import answer_rows, unanswered
 from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
@@ -162,7 +163,7 @@ def test_the_form_keeps_answers_and_notes(client: Client) -> None:
     assert refused.status_code == 422
     text = refused.content.decode()
     assert "It rained." in text
-    assert "The first is “The tasks differ" in text
+    assert "Answer “The tasks differ" in text
     rest = {f"check:t1:{key}": "yes" for key in PER_TASK if key != "facts"} | {"check:dialogue:variety": "yes"}
     assert client.post(url, form | rest).status_code == 302
     assert Review.objects.get().checklist_notes == {"t1": {"facts": "It rained."}}

@@ -86,26 +86,36 @@ def test_a_question_that_does_not_apply_is_not_asked_nor_kept(team: Team, client
     assert "check:dialogue:variety" in client.get(reverse("workspace-submit", args=[two.public_id])).content.decode()
 
 
-def test_only_required_questions_block_and_one_click_leads_to_the_first(team: Team, client: Client) -> None:
+def test_all_that_is_missing_is_said_at_once_with_a_link_to_each(team: Team, client: Client) -> None:
     require(team, "facts")
     slot = held(team, client)
     url = reverse("workspace-submit", args=[slot.public_id])
     refused = client.post(url, {"verdict": "approve", "check:t1:relevance": "yes"})
     assert refused.status_code == 422
+    assert [name for _sentence, name in refused.context["refused"].rows] == ["q-t1-facts"]
+    several = {"verdict": "reject", "check:t1:relevance": "no", "error-type": "", "error-anchor": "", "error-note": "?"}
+    refused = client.post(url, several)
     text = refused.content.decode()
-    assert "Answer the required questions of the checklist. 1 is still open" in text
-    assert 'href="#q-t1-facts"' in text
+    for name in ("reason", "q-t1-relevance-note", "q-t1-facts", "error-type-1"):
+        assert f'<a href="#{name}" data-field-link>' in text
+        assert f'id="{name}"' in text
+    assert text.count('aria-invalid="true"') == 4
+    assert 'id="reason-error"' in text
     item = make_item(team, "self_check_single")
     with pytest.raises(Invalid) as caught:
         claim_and_submit(team.annotators[2], item, "approve", checklist={"t1": {"relevance": True}})
     assert caught.value.details["unanswered"] == [["t1", "facts"]]
-    assert client.post(url, {"verdict": "approve", "check:t1:facts": "yes"}).status_code == 302
+    fixed = {"error-type": "", "error-anchor": "", "error-note": ""}
+    form = {"verdict": "approve", "check:t1:facts": "yes", "check:t1:relevance": "yes"}
+    assert client.post(url, form | fixed).status_code == 302
 
 
 def test_an_edit_suggests_an_error_that_is_added_or_dropped_once(team: Team, client: Client) -> None:
     slot = held(team, client)
     change_city(team, slot, client)
     url, form = (reverse(name, args=[slot.public_id]) for name in ("workspace-submit", "workspace-form"))
+    editor = client.get(reverse("workspace", args=[slot.public_id]), {"at": "/tasks/t1/steps/s0"})
+    assert "The result was recorded for other arguments." in editor.content.decode()
     [suggested] = client.get(url).context["suggested_errors"]
     assert (suggested["kind"], suggested["anchor"]) == ("wrong_argument_value", "/tasks/t1/steps/s0")
     assert client.post(form, {f"drop:{suggested['key']}": "1", "drop:<script>": "1"}).status_code == 204

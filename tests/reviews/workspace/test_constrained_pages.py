@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.core.checks import Finding
 from annotator.core.comparison import resolve_choices
 from annotator.core.validators import subjects_of
 from annotator.errors import Invalid
@@ -16,11 +17,14 @@ from annotator.presentation.case import CaseView
 from annotator.presentation.document import present
 from annotator.services.dialogues import trials
 from annotator.services.dialogues.revisions import ensure_toolset_revision
+from reviews.models import Slot
 from reviews.services.protocols.versions import adopt_preset
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.claims import claim_slot
 from reviews.services.statistics.accuracy import read_accuracy, revisions_of_repeating
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.rulings import load_dispute
+from reviews.services.submission.waivers import check_for_stage, waive_all
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
 from tests.factories import Team, begin, claim_and_submit, current, make_dialogue, make_team, open_slot
@@ -432,3 +436,27 @@ def test_a_faulty_validator_holds_nobody_up_before_the_stage_that_is_there_for_i
     claim_and_submit(one, item, "approve")
     item.refresh_from_db()
     assert item.status == DialogueStatus.VERIFIED
+
+
+def test_an_edit_that_makes_a_validator_reject_the_answer_has_to_be_repaired_or_waived(team: Team) -> None:
+    one = team.annotators[0]
+    item = item_of(team)
+    slot = open_slot(item)
+    changed = current(item)
+    changed["reference_trajectory"][-1]["final"] = "It leaves at ten!"
+    # Nobody has tried the validator on the answer under review: a later stage does.
+    assert not [found for found in found_for(slot, changed) if found.severity in ("error", "warning")]
+    trials.ensure_tried(subjects_of(current(item)))
+    assert [found.check for found in found_for(slot, changed) if found.severity == "error"] == ["validator.untried"]
+    trials.ensure_tried(subjects_of(changed))
+    with pytest.raises(Invalid, match=r"waive 1 warning.*It rejects the reference"):
+        claim_and_submit(one, item, "fix", document=changed)
+    # What was so before the edit stays a note.
+    assert "warning" not in {found.severity for found in found_for(slot, current(item))}
+    waive_all(actor=one, slot=slot, reason="The sentence says so.", document=changed)
+    assert claim_and_submit(one, item, "fix", document=changed).verdict == "fix"
+
+
+def found_for(slot: Slot, document: dict[str, Any]) -> list[Finding]:
+    seen, stage = slot.revision, stage_of(slot)
+    return check_for_stage(document, seen.toolset_revision, project=slot.project, stage=stage, seen=seen)
