@@ -307,6 +307,8 @@ if (toasts) {
 
 // --- clicks ---------------------------------------------------------------------------------------------------------------
 
+const OPEN_MENU = "details.menu[open]:not(.bar > :popover-open *)";
+
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
   const opener = at("[data-dialog]");
@@ -315,7 +317,7 @@ document.addEventListener("click", (event) => {
   at("[data-dismiss]")?.closest(".notice")?.remove();
   const copier = at("[data-copy], [data-copy-text]");
   if (copier) copy(copier);
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
+  for (const menu of document.querySelectorAll(OPEN_MENU)) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
@@ -347,7 +349,7 @@ document.addEventListener(
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented) return;
-  const menu = event.target.closest?.("details.menu[open]");
+  const menu = event.target.closest?.(OPEN_MENU);
   const drawer = document.querySelector(".drawer:popover-open");
   const notice = event.target.closest?.("#toasts .notice");
   const leaves = event.target.closest?.("[data-escape-to]");
@@ -366,6 +368,16 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// What the bar of a narrow window shows in a popover has no menu inside it: the menu is open while the popover is.
+document.addEventListener(
+  "toggle",
+  ({target, newState}) => {
+    if (!target.matches?.(".bar > .unfolded")) return;
+    for (const menu of target.querySelectorAll("details.menu")) menu.open = newState === "open";
+  },
+  true,
+);
+
 // A drawer that closes moves the focus back to the button that opens it.
 document.addEventListener(
   "toggle",
@@ -379,7 +391,7 @@ document.addEventListener(
 );
 
 document.addEventListener("focusout", (event) => {
-  const menu = event.target.closest?.("details.menu[open]");
+  const menu = event.target.closest?.(OPEN_MENU);
   if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
 });
 
