@@ -17,7 +17,7 @@ from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
-from django.utils.translation import get_language, ngettext_lazy
+from django.utils.translation import get_language, ngettext_lazy, pgettext
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison import Effort, Part, word_diff
@@ -55,6 +55,18 @@ def page_url(setting: str, *arguments: str) -> str:
 def in_words(text: object) -> str:
     """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""
     return translated_text(str(text))
+
+
+@register.simple_tag
+def colon() -> str:
+    """Return the colon between two parts that a template joins, with the space that the reader's language needs."""
+    return _(": ")
+
+
+@register.simple_tag
+def comma() -> str:
+    """Return the comma between two phrases that a template joins; a list of equals is joined by ``_(", ")``."""
+    return pgettext("between phrases", ", ")
 
 
 @register.simple_tag
