@@ -17,7 +17,7 @@ from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
-from django.utils.translation import get_language, ngettext_lazy, pgettext
+from django.utils.translation import get_language, ngettext_lazy
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison import Effort, Part, word_diff
@@ -34,7 +34,7 @@ from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
-from annotator.translation import translated_text
+from annotator.translation import clause_comma, translated_text
 
 register = template.Library()
 register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags | key_tags.tags
@@ -66,7 +66,7 @@ def colon() -> str:
 @register.simple_tag
 def comma() -> str:
     """Return the comma between two phrases that a template joins; a list of equals is joined by ``_(", ")``."""
-    return pgettext("between phrases", ", ")
+    return clause_comma()
 
 
 @register.simple_tag

@@ -7,7 +7,7 @@ from typing import Any
 from django import template
 from django.forms import BoundField, CheckboxInput
 from django.template.context import Context
-from django.utils.translation import gettext, pgettext
+from django.utils.translation import gettext
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
@@ -15,6 +15,7 @@ from annotator.core.keys import ACTIONS
 from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.jinja import macros
 from annotator.presentation.components.labels import label_of
+from annotator.translation import clause_comma
 
 register = template.Library()
 
@@ -190,7 +191,7 @@ def _note(field: Field) -> str:
     words = [gettext(label_of("field", field.kind).text)]
     words += [gettext("required")] if field.required else []
     words += [gettext("not an argument of the tool")] if field.unknown else []
-    return pgettext("between phrases", ", ").join(words)
+    return clause_comma().join(words)
 
 
 @register.simple_tag
