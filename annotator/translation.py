@@ -30,6 +30,12 @@ def place_name(document: Document, anchor: str, fields: Sequence[CustomField] = 
     return translated_text(titled(describe(document, anchor), anchor, fields))
 
 
+def clause_comma() -> str:
+    """Return the comma between two phrases in the active language; the items of a list are joined by ``_(", ")``."""
+    # From a text with a comma of this kind: ", " alone is the one of a list.
+    return gettext("%(first)s, %(second)s") % {"first": "", "second": ""}
+
+
 @lru_cache(maxsize=4096)  # a page shows the same few at many places
 def _translated_text(text: str, _language: str) -> str:
     return rewritten(text, gettext)

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext, override
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotator.core.constraint_sentences import CONSTRAINTS
 from annotator.core.schema.exact_json import loads
 from annotator.core.sentence_patterns import rewritten
 from annotator.core.sentences import EDITS, FINDINGS
@@ -190,7 +191,7 @@ def test_the_findings_of_checks_are_stored_in_english_and_shown_in_chinese() -> 
     assert not any(CHARACTERS.search(text.replace("订一个房间", "")) for text in shown)
 
 
-@given(st.sampled_from([text for text in FINDINGS + EDITS if "_words" not in text]), st.data())
+@given(st.sampled_from([text for text in FINDINGS + CONSTRAINTS + EDITS if "_words" not in text]), st.data())
 def test_a_sentence_is_recognised_whatever_its_values_are(pattern: str, data: Any) -> None:
     names = re.findall(r"%\((\w+)\)s", pattern)
     # Between two values stands a text that neither contains, as quotation marks in real sentences do.

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from annotator.core.constraint_sentences import CONSTRAINT_WORDS, CONSTRAINTS
 from annotator.core.sentences import EDITS, FINDINGS, WORDS
 
 _VALUE = re.compile(r"%\((\w+)\)s")
@@ -96,6 +97,6 @@ def _longest_first(texts: tuple[str, ...]) -> tuple[_Pattern, ...]:
     return tuple(sorted(map(_Pattern, texts), key=lambda pattern: -pattern.length))
 
 
-_SENTENCES, _WORDS = _longest_first(FINDINGS + EDITS), _longest_first(WORDS)
+_SENTENCES, _WORDS = _longest_first(FINDINGS + CONSTRAINTS + EDITS), _longest_first(WORDS + CONSTRAINT_WORDS)
 #: Words without values, which may contain what joins the words of a list.
-_EXACT = frozenset(text for text in WORDS if "%" not in text)
+_EXACT = frozenset(text for text in WORDS + CONSTRAINT_WORDS if "%" not in text)

@@ -34,7 +34,7 @@ from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
-from annotator.translation import translated_text
+from annotator.translation import clause_comma, translated_text
 
 register = template.Library()
 register.tags |= constant_tag.tags | form_tags.tags | frame_tags.tags | key_tags.tags
@@ -55,6 +55,18 @@ def page_url(setting: str, *arguments: str) -> str:
 def in_words(text: object) -> str:
     """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""
     return translated_text(str(text))
+
+
+@register.simple_tag
+def colon() -> str:
+    """Return the colon between two parts that a template joins, with the space that the reader's language needs."""
+    return _(": ")
+
+
+@register.simple_tag
+def comma() -> str:
+    """Return the comma between two phrases that a template joins; a list of equals is joined by ``_(", ")``."""
+    return clause_comma()
 
 
 @register.simple_tag

@@ -6,8 +6,15 @@ from django import template
 from django.utils.translation import gettext as _
 
 from reviews.core.protocols import Entry, differences
+from reviews.services.protocols.readers import in_reader_language
 
 register = template.Library()
+
+
+@register.filter
+def protocol_words(text: str) -> str:
+    """Return a title, question or error type of a protocol: ``{{ stage.title|protocol_words }}``."""
+    return in_reader_language(str(text))
 
 
 @register.filter

@@ -48,7 +48,8 @@ from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
 from reviews.services.feedback.examples import MARKERS, is_markable
 from reviews.services.history.dialogue_history import read_history
-from reviews.services.protocols.versions import current_protocol, stage_titles
+from reviews.services.protocols.readers import shown_stage_titles
+from reviews.services.protocols.versions import current_protocol
 from reviews.services.queue.claim_rows import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
@@ -82,7 +83,7 @@ MORE_LINKS: list[Callable[[User, Dialogue], list[tuple[str, str]]]] = []
 @takes(*SAVED, "count", "before", "after")
 def dialogue_list(request: PageRequest) -> HttpResponse:
     """List the dialogues, with filters, text search, orders and pages by key; ``?count=1`` counts them."""
-    stages = stage_titles(request.project)
+    stages = shown_stage_titles(request.project)
     filters = Filters.of(request.GET, project=request.project, stages=lambda: stages)
     sort, chosen = sort_of(request.GET), columns_of(request.GET)
     columns = chosen[:MAX_COLUMNS]
@@ -210,7 +211,7 @@ def render_dialogue(
             "blind": bool(blind),
             "tag_form": tag_form or {"typed": "", "sentence": ""},
             "revisions": veil(revisions, actor=request.user, blind=blind, words=["message"]),
-            "stage_title": stage_titles(request.project).get(dialogue.stage, ""),
+            "stage_title": shown_stage_titles(request.project).get(dialogue.stage, ""),
             "history": read_history(actor=request.user, dialogue=dialogue),
             "reviews": _reviews(request, dialogue, revision.document(), own=bool(blind)),
             **comment_context(request, dialogue, revision.document(), comment_form),
@@ -238,7 +239,7 @@ def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
 
 def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any], *, own: bool) -> list[dict[str, Any]]:
     """Return the visible reviews (``own``: only the person's own), newest first, with labels of errors and rulings."""
-    titles, protocol = stage_titles(request.project), current_protocol(request.project)
+    titles, protocol = shown_stage_titles(request.project), current_protocol(request.project)
     kinds = {kind.key: kind.label for kind in protocol.taxonomy} if protocol else {}
     found = (
         Review.objects.visible_to(request.user)

@@ -18,7 +18,7 @@ from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Example
 from reviews.services.feedback import examples
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.readers import shown_stage_titles
 from reviews.services.submission.workbench import Workbench
 
 
@@ -27,7 +27,7 @@ from reviews.services.submission.workbench import Workbench
 @takes("stage", "policy")
 def example_list(request: PageRequest) -> HttpResponse:
     """List the examples in use, or those for one stage or policy."""
-    stages = stage_titles(request.project)
+    stages = shown_stage_titles(request.project)
     stage, policy = one_of(request.GET, "stage", stages), one_of(request.GET, "policy", POLICY_LABELS)
     in_use = examples.visible_examples(actor=request.user, project=request.project)
     found = examples.shown_for(in_use, stage=stage, policy=policy)[: examples.MAX_EXAMPLES]
@@ -47,7 +47,7 @@ def example_list(request: PageRequest) -> HttpResponse:
 def example(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one example."""
     one = examples.load_example(actor=request.user, project=request.project, public_id=public_id)
-    context = _row(one, stage_titles(request.project)) | {
+    context = _row(one, shown_stage_titles(request.project)) | {
         "view": examples.view_example(one),
         "may_mark": bool(request.roles & examples.MARKERS),
     }
@@ -87,7 +87,9 @@ def mark(request: PageRequest, public_id: str) -> HttpResponse:
         "comment": sent.get("comment", ""),
         "task": sent.get("task", ""),
         "task_choices": [("", _("The whole dialogue")), *((one.id, _task_words(one)) for one in tasks)],
-        "stages": [(key, title, key in sent.getlist("stage")) for key, title in stage_titles(request.project).items()],
+        "stages": [
+            (key, title, key in sent.getlist("stage")) for key, title in shown_stage_titles(request.project).items()
+        ],
         "policies": [(key, _(title), key in sent.getlist("policy")) for key, title in POLICY_LABELS.items()],
     }
     return render(request, "reviews/examples/mark.html", context, status=refused.status if refused else 200)
@@ -110,7 +112,7 @@ def examples_context(request: PageRequest, bench: Workbench, task: TaskView | No
     found = examples.fitting_examples(
         actor=request.user, project=project, stage=bench.stage.key, policies=policies, without=bench.dialogue
     )
-    stages = stage_titles(project)
+    stages = shown_stage_titles(project)
     wanted = request.GET.get("example", "")
     chosen = next((one for one in found if one.public_id == wanted), None)
     return {

@@ -22,6 +22,7 @@ from reviews.core.protocols import EntryMode
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
 from reviews.models.goals import MAX_GOAL
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.queue import progress
 from reviews.services.queue.goals import read_own_goals
 from reviews.services.sampling import draws
@@ -113,7 +114,7 @@ def _pipeline(request: PageRequest, current: progress.Progress) -> list[dict[str
     listing = reverse("dialogue-list", args=[request.project.slug])
     return [
         {
-            "name": stage.title,
+            "name": in_reader_language(stage.title),
             "count": stage.open + stage.claimed,
             "note": _in_pool(stage.pooled) if stage.pooled else "",
             "tone": "warn" if stage.alarm else "neutral",

@@ -22,7 +22,7 @@ from annotator.views.pages import PageRequest, project_page, takes
 from reviews.core.gold import RESULT_LABELS
 from reviews.models import TrainingResult
 from reviews.services.gold.results import find_source
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.readers import shown_stage_titles
 from reviews.services.queue import trainees
 from reviews.services.queue.training_claims import failed_words
 from reviews.services.training import comparison, decisions, items
@@ -41,7 +41,7 @@ def training(request: PageRequest) -> HttpResponse:
 
 def _page(request: PageRequest, *, refused: Invalid | None = None) -> HttpResponse:
     project = request.project
-    titles = stage_titles(project)
+    titles = shown_stage_titles(project)
     oversees = bool(request.roles & OVERSEERS)
     now = trainees.read_training(project)
     mine = trainees.standing_of(project=project, person=request.user)
@@ -209,7 +209,7 @@ def training_result(request: PageRequest, result: str) -> HttpResponse:
         "places": _places(found.result, answer, fields) if found.result else [],
         "differences": change_lines(mine, answer, fields),
         "repairs": change_lines(seen, answer, fields),
-        "stage": stage_titles(project).get(found.item.stage, found.item.stage),
+        "stage": shown_stage_titles(project).get(found.item.stage, found.item.stage),
         "trail": _trail(request, found.item.dialogue.external_id),
     }
     return render(request, "reviews/training/result.html", context)

@@ -315,6 +315,8 @@ if (toasts) {
 
 // --- clicks ---------------------------------------------------------------------------------------------------------------
 
+const OPEN_MENU = "details.menu[open]:not(.bar > :popover-open *)";
+
 document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest?.(selector);
   const opener = at("[data-dialog]");
@@ -323,7 +325,7 @@ document.addEventListener("click", (event) => {
   at("[data-dismiss]")?.closest(".notice")?.remove();
   const copier = at("[data-copy], [data-copy-text]");
   if (copier) copy(copier);
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
+  for (const menu of document.querySelectorAll(OPEN_MENU)) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
@@ -355,7 +357,7 @@ document.addEventListener(
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented) return;
-  const menu = event.target.closest?.("details.menu[open]");
+  const menu = event.target.closest?.(OPEN_MENU);
   const drawer = document.querySelector(".drawer:popover-open");
   const notice = event.target.closest?.("#toasts .notice");
   const leaves = event.target.closest?.("[data-escape-to]");
@@ -374,6 +376,16 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+// What the bar of a narrow window shows in a popover has no menu inside it: the menu is open while the popover is.
+document.addEventListener(
+  "toggle",
+  ({target, newState}) => {
+    if (!target.matches?.(".bar > .unfolded")) return;
+    for (const menu of target.querySelectorAll("details.menu")) menu.open = newState === "open";
+  },
+  true,
+);
+
 // A drawer that closes moves the focus back to the button that opens it.
 document.addEventListener(
   "toggle",
@@ -387,7 +399,7 @@ document.addEventListener(
 );
 
 document.addEventListener("focusout", (event) => {
-  const menu = event.target.closest?.("details.menu[open]");
+  const menu = event.target.closest?.(OPEN_MENU);
   if (menu && event.relatedTarget && !menu.contains(event.relatedTarget)) menu.open = false;
 });
 

@@ -38,7 +38,8 @@ function collect() {
   }
   for (const {dataset} of dialog.querySelectorAll("[data-scripted]")) {
     const place = dataset.within;
-    if (dataset.shown && (!place || document.querySelector(place)?.checkVisibility())) add(dataset.group, dataset.shown, dataset.label);
+    const there = !place || [...document.querySelectorAll(place)].some((one) => one.checkVisibility());
+    if (dataset.shown && there) add(dataset.group, dataset.shown, dataset.label);
   }
   return groups;
 }

@@ -5,7 +5,6 @@
 //   [data-field="SELECTOR"]        a click inside it puts the focus into that field of the inspector
 //   #inspector-side                in a narrow window a sheet at the bottom: data-sheet="open" or "closed"
 //   [data-sheet-toggle]            a button that opens and closes the sheet
-//   [data-sheet-close]             a link that closes it and leads back to the dialogue
 
 import {interpolate, ngettext} from "./translation.js";
 
@@ -154,10 +153,8 @@ document.addEventListener("click", (event) => {
   if (event.target.closest?.("[data-sheet-toggle]")) {
     setSheet(side.dataset.sheet === "open" ? "closed" : "open");
     const part = current();
-    if (part && side.dataset.sheet === "open") show(part);
+    if (part) show(part);
   }
-  const back = event.target.closest?.("[data-sheet-close]");
-  if (back?.matches("a")) setSheet("closed");
   // A link to a place in the dialogue is of no use below the sheet.
   const link = event.target.closest?.('#inspector-side a[href^="#"]');
   const target = link && document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));

@@ -74,6 +74,11 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(page.locator("#third-3")).to_have_value("It is clear, 18 degrees in Ghent x.")
     page.keyboard.press("?")
     expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
+    expect(page.locator("#shortcuts")).not_to_contain_text("Answer the rest of the task yes")
+    page.keyboard.press("Escape")
+    # The reason of a rejection is one key away, and Escape leads out of it again.
+    page.keyboard.press("Shift+R")
+    expect(page.locator("#reason")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("ControlOrMeta+Enter")
     window.expect_home()

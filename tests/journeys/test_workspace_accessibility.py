@@ -104,7 +104,7 @@ def test_a_narrow_window_shows_every_control(window_of, team, check_accessibilit
         assert page.evaluate(OUTSIDE) == []
     with window.saving():
         page.locator("#answer-text").fill("Short.")
-    page.get_by_role("link", name="Back to the dialogue").click()
+    page.get_by_role("button", name="Back to the dialogue").click()
     expect(window.chat.get_by_text("Short.")).to_be_in_viewport()
     assert page.locator("#toolbar").bounding_box()["height"] < 130
     check_accessibility(page)

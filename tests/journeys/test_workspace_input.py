@@ -234,13 +234,13 @@ def test_the_page_scrolls_no_further_than_what_it_holds_and_the_menu_opens_insid
     if width < 700:
         page.locator("#toolbar [popovertarget=bar-rest]").click()
     more = page.locator("#toolbar summary", has_text="More")
-    more.click()
+    if width > 700:
+        more.click()
     for wider in (0, 60, 120):  # the bar breaks elsewhere
         page.set_viewport_size({"width": width + wider, "height": height})
         for name in ("Skip for now", "Release", "Reset to the revision under review"):
             expect(page.get_by_role("button", name=name)).to_be_in_viewport(ratio=0.98)
     page.set_viewport_size({"width": width, "height": height})
-    more.click()
     page.keyboard.press("Escape")
     # The place open in the editor is visible in the dialogue.
     current = window.chat.locator("[aria-current]")

@@ -103,7 +103,7 @@ def test_on_a_phone_a_sheet_opens_and_the_bars_take_a_quarter(window_of, team, c
     expect(page.locator("#i-head")).to_be_in_viewport()
     expect(call).to_be_in_viewport()
     at = page.evaluate("scrollY")
-    page.get_by_role("button", name="Close", exact=True).click()
+    page.get_by_role("button", name="Back to the dialogue").click()
     expect(page.locator("#i-head")).not_to_be_in_viewport()
     assert abs(page.evaluate("scrollY") - at) < 700
     page.get_by_role("button", name=re.compile("^Menu")).click()

@@ -11,7 +11,15 @@ from annotator.presentation.components.keymap import key_of
 register = template.Library()
 
 #: Places of scripted actions → the part of the page that they need.
-_PARTS = {frozenset({Place.DRAWING}): "#graph-canvas", WORKSPACE: "#workspace"}
+_PARTS = {
+    frozenset({Place.DRAWING}): "#graph-canvas",
+    frozenset({Place.CHECKLIST}): ".check-item, .suggested-error",
+    WORKSPACE: "#workspace",
+}
+#: The same for scripted actions that are possible on every page.
+_PARTS_OF = {"submit": "[data-primary], main form[method=post]"} | dict.fromkeys(
+    ("next-place", "previous-place", "last-place", "first-place"), "[data-nav-item]"
+)
 
 
 @register.simple_tag
@@ -56,7 +64,8 @@ def scripted_keys() -> list[dict[str, Any]]:
             "shown": _shown(one.name),
             "label": translated(one.label),
             "group": translated(one.group),
-            "within": next((part for place, part in _PARTS.items() if one.places <= place), ""),
+            "within": _PARTS_OF.get(one.name)
+            or next((part for place, part in _PARTS.items() if one.places <= place), ""),
         }
         for one in ACTIONS.values()
         if one.scripted

@@ -14,8 +14,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.errors import Conflict, DomainError
-from annotator.presentation.changes import change_lines
-from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
 from reviews.models import ReviewSession, Slot, Verdict
 from reviews.services.adjudication import review_sessions
@@ -23,10 +21,10 @@ from reviews.services.adjudication.dispute_rows import unwritten
 from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.protocols.versions import parse
 from reviews.services.submission import submit, waivers
-from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.review_forms import StoredForm, store_form
-from reviews.services.submission.rulings import Dispute, Side, load_dispute
+from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
+from reviews.views.adjudication.sides import found_errors, summaries, what_differs
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
@@ -98,6 +96,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
         "reason_label": reason_label(bench, ""),
         "refused": refusal_words(refused, bench, seen) if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, dispute, refused) if refused else [],
+        "refused_reason": refused and request.POST.get("verdict") == Verdict.REJECT and not bench.form.get("reason"),
     }
     return render(request, "reviews/adjudication/page.html", context, status=refused.status if refused else 200)
 
@@ -193,7 +192,7 @@ def _links(bench: Workbench) -> dict[str, Any]:
 
 def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     sheet = _sheet(request, bench, dispute, whole=True)
-    sides = [dispute.left, dispute.right, *dispute.more]
+    protocol = parse(bench.work.slot.protocol)
     named_errors = named_error_rows(bench, is_open=False)
     return (
         workbench_context(request, bench)
@@ -204,7 +203,9 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
             "taxonomy": bench.work.protocol.taxonomy,
-            "summaries": [_summary(side, bench, dispute) for side in sides],
+            "what_differs": what_differs(dispute),
+            "summaries": summaries(dispute, protocol),
+            "found_errors": found_errors(dispute, protocol),
             "left_title": dispute.left.title,
             "right_title": dispute.right.title,
             "checklist": checklist_rows(bench),
@@ -265,28 +266,6 @@ def open_in_session(request: PageRequest, slot: Slot, session: ReviewSession) ->
     """Redirect to the page of a dispute that was claimed in a session."""
     review_sessions.enter_session(actor=request.user, slot=slot, session=session)
     return redirect("workspace-settle", slot=slot.public_id)
-
-
-def _summary(side: Side, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
-    """Return one side's verdict, reason, errors and checklist; for a further review that has no column also its
-    changes.
-    """
-    review = side.review
-    if review is None:
-        return {"side": side}
-    protocol = parse(bench.work.slot.protocol)
-    kinds = {kind.key: kind.label for kind in protocol.taxonomy}
-    answers = answer_rows(protocol.stage(review.slot.stage), side.document, review.checklist, review.checklist_notes)
-    return {
-        "side": side,
-        "changes": change_lines(dispute.base, side.document, dispute.fields) if side in dispute.more else [],
-        "named_errors": [
-            (kinds.get(one.kind, one.kind), one.anchor and place_name(side.document, one.anchor), one.note)
-            for one in review.errors.all()
-        ],
-        "answers": answers,
-        "noes": sum(row.answer is False for row in answers),
-    }
 
 
 def _found(sheet: RulingSheet, bench: Workbench) -> list[dict[str, Any]]:

@@ -81,11 +81,13 @@ def duration(seconds: float) -> str:
     """Return seconds in words: “45 s”, “3 min 20 s”, “1 h 5 min”."""
     whole = round(seconds)
     if whole < 60:
-        return f"{whole} s"
+        return _("%(seconds)s s") % {"seconds": whole}
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+        parts = {"minutes": whole // 60, "seconds": whole % 60}
+        return (_("%(minutes)s min %(seconds)s s") if whole % 60 else _("%(minutes)s min")) % parts
     minutes = round(whole / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
+    parts = {"hours": minutes // 60, "minutes": minutes % 60}
+    return (_("%(hours)s h %(minutes)s min") if minutes % 60 else _("%(hours)s h")) % parts
 
 
 def bounds(kind: str, of: str, key: str = "{}") -> list[Column]:

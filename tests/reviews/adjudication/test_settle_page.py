@@ -1,17 +1,22 @@
 """The page of a dispute: errors named besides, refusals in words, what was edited offered as the third version."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotator.models import Dialogue
 from annotator.services.dialogues.drafts import edit_draft
+from reviews.core.protocols.presets import load_preset
 from reviews.models import Review
 from reviews.services.statistics.all_counts import fold_all
 from reviews.services.statistics.throughput import read_error_types
+from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import open_workbench
-from tests.factories import Team, adopt_c3, changed, make_document, make_team
+from reviews.views.adjudication.sides import found_errors, what_differs
+from tests.factories import Team, adopt_c3, changed, claim_and_submit, make_document, make_item, make_team
 from tests.reviews.adjudication.test_adjudication import TEXT
 from tests.reviews.adjudication.test_disputes import at_desk, disputed, same, sheet_of
 
@@ -42,7 +47,7 @@ def settle(team: Team, client: Client, slot: str, choice: str, **more: Any) -> A
 def test_whoever_settles_names_what_was_wrong_besides(team: Team, client: Client, slot: str) -> None:
     """The page had no rows for it, so an error in what is not disputed was told nobody."""
     client.force_login(team.senior)
-    assert "Errors found" in client.get(reverse("workspace-settle", args=[slot])).content.decode()
+    assert "Errors you found" in client.get(reverse("workspace-settle", args=[slot])).content.decode()
     named = {"error-type": "message_unnatural", "error-anchor": "/tasks/t1/user_message", "error-note": "Stiff."}
     assert settle(team, client, slot, "right", **named).status_code == 302
     review = Review.objects.get(stage_kind="expert")
@@ -72,3 +77,37 @@ def test_what_was_edited_at_a_disputed_place_is_offered_as_the_third_version(tea
         actor=team.senior, draft=draft, operation={"op": "set", "anchor": TEXT, "value": "Mine."}, seen=draft.version
     )
     assert [row.value for row in sheet_of(team, slot).rows] == ["Mine."]
+
+
+def test_the_page_says_what_there_is_to_settle_and_compares_the_errors_that_were_found(team: Team) -> None:
+    """It said that the verdicts differ of two that were the same, and of an escalation without a second verdict."""
+    both = load_dispute_of(team, disputed(team, same, same))
+    assert what_differs(both) == "A reviewer escalated this dialogue. All versions are the same."
+    one = load_dispute_of(team, disputed(team, same, lambda document: changed(document, "Sunny."), make_document("x")))
+    assert what_differs(one) == "A reviewer escalated this dialogue. The versions differ in 1 place."
+    # Two approvals of a single reviewer's stage never meet; the verdicts of the other two differ.
+    item = make_item(team, "cross_check", make_document("y"))
+    tag = [{"kind": WHY, "anchor": TEXT, "note": "It is dry."}]
+    claim_and_submit(team.annotators[1], item, "approve", named_errors=tag)
+    claim_and_submit(team.annotators[2], item, "reject", named_errors=[{"kind": WHY, "anchor": TEXT}])
+    item.refresh_from_db()
+    verdicts = load_dispute_of(team, item)
+    assert what_differs(verdicts) == "All versions are the same. The verdicts differ."
+    found = found_errors(verdicts, load_preset("c3"))
+    ((label, place, cells),) = found["rows"]
+    assert (label, place) == ("Wrong or unsupported answer", "task 1, answer s1, text")
+    assert cells == [{"found": True, "notes": ["It is dry."]}, {"found": True, "notes": []}]
+    # One reviewer: what was there before is no verdict.
+    alone = replace(verdicts, left=replace(verdicts.left, review=None), right=replace(one.right))
+    assert what_differs(alone) == "The reviewer escalated this dialogue. The reviewer changed nothing."
+
+
+def load_dispute_of(team: Team, item: Dialogue) -> Dispute:
+    dispute = load_dispute(open_workbench(actor=team.senior, slot_id=at_desk(team, item)).work.slot)
+    assert dispute is not None
+    return dispute
+
+
+def test_a_rejection_without_a_reason_leads_to_the_reason(team: Team, client: Client, slot: str) -> None:
+    page = settle(team, client, slot, "left", verdict="reject").content.decode()
+    assert 'href="#reason"' in page
