@@ -285,6 +285,7 @@ document.addEventListener(
     if (unsure) {
       event.preventDefault();
       event.stopImmediatePropagation();
+      delete target.dataset.waits;
       asked = true;
       question.hidden = false;
     } else {
