@@ -32,6 +32,7 @@ from reviews.services.training.items import (
     retire_training_item,
 )
 from tests.factories import Team, changed, make_item, open_slot
+from tests.pages import one_line
 from tests.reviews.gold.gold_team import STAGE, answer_with, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
@@ -300,6 +301,39 @@ def test_the_pages_of_a_training_from_setup_to_passing(team: Team, client: Clien
     assert client.get(who).content.decode().count("training/results/") == 2
     client.post(who, {"state": "training"})
     assert state_of(team, person)[0] == "training"
+
+
+def my_work(person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return one_line(client.get("/"))
+
+
+def test_my_work_says_where_a_trainee_is_and_has_one_button(team: Team) -> None:
+    switch_on(team, items=2, mark=1, attempts=2)
+    make_item(team, STAGE)
+    person = team.annotators[4]
+    page = my_work(person)
+    assert "Training: 0 of 2 done, pass mark 1" in page
+    assert (page.count("Start training"), page.count("/next/"), page.count("Claim next")) == (1, 1, 0)
+    for _ in range(2):
+        claim = take(person, team)
+        assert f"Continue {claim.slot.dialogue.external_id}" in my_work(person)
+        answer(person, claim, right=False)
+    page = my_work(person)
+    assert "Training: 2 of 2 done, pass mark 1" in page
+    assert (page.count("Start again"), page.count("/next/"), page.count("1 attempt left")) == (1, 0, 1)
+    try_again(actor=person, project=team.project)
+    answer(person, take(person, team), right=True)
+    assert "Continue the training" in my_work(person)
+    answer(person, take(person, team), right=True)
+    page = my_work(person)
+    assert "You have passed with 2 of 2 items right." in page
+    assert ">Start <kbd" in page
+    # After the first real review it says nothing more.
+    answer_with(person, take(person, team), "approve")
+    assert "Training:" not in my_work(person)
+    assert "Training:" not in my_work(team.senior)
 
 
 def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, client: Client) -> None:
