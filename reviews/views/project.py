@@ -70,7 +70,7 @@ def home(request: PageRequest) -> HttpResponse:
     )
     context = {
         "rows": [_row(request, row, goals.get(row.project.pk), day.by_project.get(row.project.pk, 0)) for row in rows],
-        "works": any(row.claims or row.waiting or row.training for row in rows) or any(one.done for one in day.days),
+        "works": any(row.claims or row.waiting for row in rows) or any(one.done for one in day.days),
         "skipped": skipped,
         "newer": f"?before={skipped.before}" if skipped.before else "",
         "older": f"?after={skipped.after}" if skipped.after else "",

@@ -349,3 +349,15 @@ def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, 
     assert "You have not passed the training. Ask an administrator" in refused.content.decode()
     own = client.get(reverse("api-training-person", args=[slug, person.public_id])).json()
     assert [one["right"] for one in own["results"]] == [False]
+    client.force_login(team.administrator)
+    address = reverse("api-training", args=[slug])
+    settings = {"stage": STAGE, "length": 1, "pass_mark": 1, "attempts": 2, "enabled": True}
+    changed_to = client.post(address, settings, content_type="application/json").json()
+    assert {name: changed_to[name] for name in settings} == settings
+    refused = client.post(address, settings | {"length": 2}, content_type="application/json")
+    assert (refused.status_code, "an attempt needs 2. Add items." in refused.content.decode()) == (422, True)
+    # There is an attempt left now.
+    client.force_login(person)
+    for _ in range(2):
+        again = client.post(reverse("api-training-again", args=[slug]), content_type="application/json").json()
+        assert (again["mine"]["state"], again["mine"]["attempt"]) == ("training", 2)
