@@ -31,13 +31,13 @@ def open_item(team: Team) -> str:
 def test_the_tour_starts_with_the_first_item_and_goes_by_keyboard(
     team: Team, open_page: Any, check_accessibility: Any
 ) -> None:
-    change_keys(actor=team.annotator, keys={"next-place": "6"}, seen={})
+    change_keys(actor=team.annotator, keys={"next-place": ";"}, seen={})
     page = open_page(team.annotator, width=1440)
     page.goto(open_item(team))
     card = page.locator("#tour")
     expect(card.get_by_role("heading", name="The dialogue")).to_be_visible()
     # The person's own keys.
-    expect(card).to_contain_text("The keys 6 and k go to the next and the previous one.")
+    expect(card).to_contain_text("The keys ; and k go to the next and the previous one.")
     expect(card.get_by_role("button", name="Next")).to_be_focused()
     check_accessibility(page)
     # A key of the page has no meaning now.
