@@ -53,6 +53,8 @@ api-feedback-dispute                  401 405 405 405 405 405 405   401 404 404 
 api-feedback-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-feedback-reply                    401 405 405 405 405 405 405   401 404 404 201 404 404 201
 api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
+api-goal                              401 404 404 200 200 200 200   401 404 404 200 200 200 200
+api-goal-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 200
 api-gold                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-gold-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 409
 api-gold-rates                        401 404 404 403 403 200 200   401 404 404 403 403 403 200
@@ -155,7 +157,8 @@ api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 
 api-toolset                           401 404 404 200 200 200 200   401 404 404 403 403 403 409
 api-toolset-list                      401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
-api-training                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-training                          401 404 404 200 200 200 200   401 404 404 403 403 403 200
+api-training-again                    401 405 405 405 405 405 405   401 404 404 409 409 409 409
 api-training-people                   401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-training-person                   401 404 404 403 200 200 200   401 404 404 403 403 403 200
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
@@ -631,6 +634,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "dialogue-plan": {"action": "tag", "tags": "hard", "dialogue": ["$dialogue"]},
     "dialogue-tags": {"add": "hard"},
     "daily-goal": {"goal": "20"},
+    "api-goal": {"goal": 20},
+    "api-goal-list": {"goal": 20, "person": "$person"},
+    "api-training": {"stage": "cross_check", "length": 1, "pass_mark": 1, "attempts": 1, "enabled": False},
     "feedback-answer": {"verdict": "accept", "text": "So it was."},
     "feedback-dispute": {"text": "The price is in the observation."},
     "feedback-reply": {"text": "Thank you."},

@@ -1,13 +1,16 @@
-"""What the search of all pages (Ctrl+K) finds on the server: projects, dialogues, people, sections of the guideline."""
+"""What the search (Ctrl+K) finds on the server: pages, projects, dialogues, people, sections of the guideline."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from annotator.core.guideline_sections import read_sections
 from annotator.models import Guideline, Membership, Project, Role, User
@@ -41,6 +44,7 @@ def search_all(*, actor: User, text: str, project: Project | None, roles: Iterab
         return []
     mine = member_state(actor).projects
     groups: list[tuple[str, Iterable[Result]]] = [
+        (_("Pages"), _pages(project, frozenset(roles), words) if project else ()),
         (_("Dialogues"), _dialogues(actor, text, [project] if project else mine[:MAX_PROJECTS])),
         (_("Guideline"), _sections(project, words) if project else ()),
         (_("People"), _people(project, words) if project and OVERSEERS.intersection(roles) else ()),
@@ -53,6 +57,36 @@ def search_all(*, actor: User, text: str, project: Project | None, roles: Iterab
 def _fits(name: str, words: Iterable[str]) -> bool:
     low = name.casefold()
     return all(word in low for word in words)
+
+
+def _pages(project: Project, roles: frozenset[Role], words: list[str]) -> Iterator[Result]:
+    """Yield the pages that a person with these roles may open, found by label or by other words, in any language.
+
+    Those that are found by their label come first.
+    """
+    bar = [(page, "", label, needed) for page, label, _action, needed, *_bar in settings.PROJECT_BAR]
+    seen, others = set(), []
+    for page, part, label, needed in [*bar, *settings.PROJECT_PAGES]:
+        place = f"{page}#{part}" if part else page
+        if place in seen or (needed and not roles.intersection(needed)):
+            continue
+        seen.add(place)
+        result = Result(_(label), "", reverse(page, args=[project.slug]) + (f"#{part}" if part else ""))
+        if _fits(_searched_text(label), words):
+            yield result
+        elif _fits(_searched_text(label, settings.SEARCH_WORDS.get(place, "")), words):
+            others.append(result)
+    yield from others
+
+
+@cache
+def _searched_text(*texts: str) -> str:
+    """Return texts in all languages, because a person may know the word of another one."""
+    out = []
+    for code, _name in settings.LANGUAGES:
+        with override(code):
+            out += [_(one) for one in texts if one]
+    return " ".join(out)
 
 
 def _dialogues(actor: User, text: str, projects: Iterable[Project]) -> Iterator[Result]:

@@ -14,7 +14,7 @@ from annotator.models import Project, Role, SavedView, User
 from annotator.models.saved_views import MAX_COLUMNS, MAX_NAME, MAX_QUERY
 from annotator.services.access.permissions import require_administrator, require_role
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
-from annotator.services.dialogues.listing import NAMES, Filters
+from annotator.services.dialogues.listing import NAMES, Filters, require_known_check
 from annotator.services.dialogues.sorting import sort_of
 from annotator.services.history.events import append_event
 
@@ -112,14 +112,14 @@ def clean_query(query: QueryDict, names: Collection[str]) -> str:
     return kept.urlencode()
 
 
-def reader_of(*, project: Project, stages: Callable[[], Iterable[str]]) -> Callable[[QueryDict], None]:
-    """Return a function that raises UnknownFilter for values that the list does not know, as ``usable_query`` needs.
+def reader_of(*, actor: User, project: Project, stages: Callable[[], Iterable[str]]) -> Callable[[QueryDict], None]:
+    """Return a function that raises UnknownFilter for values the actor’s list does not know, as ``usable_query`` needs.
 
     ``stages``: the keys of the project's stages.
     """
 
     def read(query: QueryDict) -> None:
-        Filters.of(query, project=project, stages=stages)
+        require_known_check(actor=actor, project=project, check=Filters.of(query, project=project, stages=stages).check)
         sort_of(query)
 
     return read

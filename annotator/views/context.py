@@ -1,6 +1,8 @@
 """What every page needs: the theme, the person's roles, the project's navigation."""
 
+from collections.abc import Iterable
 from functools import cache, lru_cache, partial
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
@@ -19,7 +21,7 @@ MAX_PROJECTS = 20
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """``theme``, ``demo``, ``unknown_filters``; on project pages ``project``, ``projects`` and ``nav``."""
+    """``theme``, ``demo``, ``unknown_filters``; on project pages ``project``, ``projects``, ``nav``, ``menu``."""
     theme = request.COOKIES.get("theme", "auto")
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
@@ -38,10 +40,12 @@ def chrome(request: HttpRequest) -> dict[str, Any]:
     if project is not None:
         # Lazy, as above.
         member = cache(partial(_member_state, user))
+        nav: Any = SimpleLazyObject(lambda: _entries(request, project, member()))
         context |= {
             "project": project,
             "projects": SimpleLazyObject(lambda: member().projects[:MAX_PROJECTS]),
-            "nav": SimpleLazyObject(lambda: _entries(request, project, member())),
+            "nav": nav,
+            "menu": SimpleLazyObject(lambda: _sections(nav)),
         }
     return context
 
@@ -62,10 +66,19 @@ def _entries(request: HttpRequest, project: Project, member: MemberState) -> lis
             "url": url,
             "current": name == current,
             "in_menu": bar is None or (bool(bar) and not roles.intersection(bar)),
+            "section": gettext(section),
         }
-        for (name, label, action, needed, bar), url in zip(settings.PROJECT_BAR, _urls(project.slug), strict=True)
+        for (name, label, action, needed, bar, section), url in zip(
+            settings.PROJECT_BAR, _urls(project.slug), strict=True
+        )
         if not needed or roles.intersection(needed)
     ]
+
+
+def _sections(entries: Iterable[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the entries of the project's menu by section."""
+    inside = [one for one in entries if one["in_menu"]]
+    return [(section, list(of)) for section, of in groupby(inside, key=lambda one: one["section"])]
 
 
 @lru_cache(maxsize=256)

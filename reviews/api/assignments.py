@@ -13,7 +13,14 @@ from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
 
-from annotator.api.inputs import BoundedDictField, BoundedListField, Input, StrictCharField, read_fields
+from annotator.api.inputs import (
+    BoundedDictField,
+    BoundedListField,
+    Input,
+    StrictBooleanField,
+    StrictCharField,
+    read_fields,
+)
 from annotator.api.pagination import MAX_SIZE, SINCE, SINCE_MEANING, KeysetPagination, answer_page, size_of
 from annotator.api.views import NOT_FOUND, actor, administered_project
 from annotator.core.scopes import Scope
@@ -71,6 +78,9 @@ class PlanInputSerializer(Input):
     )
     tags = BoundedListField(child=StrictCharField(max_length=160), required=False, default=list, max_length=MAX_TAGS)
     reason = StrictCharField(required=False, default="", allow_blank=True, max_length=500)
+    all_the_same = StrictBooleanField(
+        default=False, help_text="Reassign also what does not fit people’s languages and skills. The history shows it."
+    )
 
 
 class PauseInputSerializer(Input):
@@ -237,6 +247,7 @@ class Plans(APIView):
             stage=sent["stage"],
             tags=sent["tags"],
             reason=sent["reason"],
+            all_the_same=sent["all_the_same"],
         )
         return Response(PlanSerializer(plan).data, status=status.HTTP_201_CREATED)
 

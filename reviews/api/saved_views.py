@@ -81,10 +81,10 @@ class SavedViews(APIView):
             require_administrator(actor=actor(request), project=project)
         query = QueryDict(sent.pop("query"))
         refuse_unknown_names(query, saved_views.SAVED)
-        saved_views.reader_of(project=project, stages=lambda: stage_titles(project))(query)
+        saved_views.reader_of(actor=actor(request), project=project, stages=lambda: stage_titles(project))(query)
         kept = saved_views.clean_query(query, saved_views.SAVED)
         view = saved_views.save_view(actor=actor(request), project=project, query=kept, **sent)
-        return Response(_shown(view), status=status.HTTP_201_CREATED)
+        return Response(_shown(view, request), status=status.HTTP_201_CREATED)
 
 
 class SavedViewDetail(APIView):
@@ -94,7 +94,7 @@ class SavedViewDetail(APIView):
 
     @extend_schema(responses={200: UsableViewSerializer, 404: NOT_FOUND}, operation_id="saved_views_read")
     def get(self, request: Request, slug: str, public_id: str) -> Response:
-        return Response(_shown(_view(request, slug, public_id)))
+        return Response(_shown(_view(request, slug, public_id), request))
 
     @extend_schema(
         request=ViewNameSerializer,
@@ -106,7 +106,7 @@ class SavedViewDetail(APIView):
         view = _view(request, slug, public_id)
         sent = read_fields(ViewNameSerializer, request)
         renamed = saved_views.rename_view(actor=actor(request), view=view, name=sent["name"])
-        return Response(_shown(renamed))
+        return Response(_shown(renamed, request))
 
     @extend_schema(
         request=None,
@@ -124,8 +124,8 @@ def _view(request: Request, slug: str, public_id: str) -> SavedView:
     return saved_views.load_view(actor=actor(request), project=project, public_id=public_id)
 
 
-def _shown(view: Any) -> Any:
+def _shown(view: Any, request: Request) -> Any:
     project = view.project
-    read = saved_views.reader_of(project=project, stages=lambda: stage_titles(project))
+    read = saved_views.reader_of(actor=actor(request), project=project, stages=lambda: stage_titles(project))
     view.usable, view.left_out = saved_views.usable_query(view.query, saved_views.SAVED, read)
     return UsableViewSerializer(view).data

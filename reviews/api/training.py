@@ -8,9 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, read_fields
+from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, read_fields
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
+from annotator.models import Project
 from annotator.services.access.permissions import OVERSEERS, load_project, require_role
 from annotator.services.members import load_person
 from reviews.models import TraineeState, TrainingResult
@@ -52,6 +53,19 @@ class TrainingDecisionSerializer(Input):
     state = serializers.ChoiceField(choices=_DECISIONS, help_text="training: the person starts from the beginning.")
 
 
+class TrainingSettingsSerializer(Input):
+    """All settings of a training."""
+
+    enabled = StrictBooleanField(help_text="Whether people get only training items until they have passed.")
+    stage = StrictCharField(max_length=40, help_text="Key of the stage that people practise.")
+    length = serializers.IntegerField(min_value=1, max_value=decisions.MAX_LENGTH, help_text="Items in one attempt.")
+    pass_mark = serializers.IntegerField(min_value=1, max_value=decisions.MAX_LENGTH)
+    attempts = serializers.IntegerField(min_value=1, max_value=decisions.MAX_ATTEMPTS)
+    exempt_experienced = StrictBooleanField(
+        default=True, help_text="When it is switched on: members who have submitted reviews are exempt."
+    )
+
+
 class TrainingResultSerializer(serializers.ModelSerializer[TrainingResult]):
     """How a submitted training item compares with its known answer."""
 
@@ -69,20 +83,50 @@ class TrainingResultsSerializer(serializers.Serializer[Any]):
 
 
 class TrainingDetail(APIView):
-    """The training of the project, and where you are in it."""
+    """The training of the project, and where you are in it; POST to set it up."""
+
+    scope = Scope.ADMINISTER
 
     @extend_schema(responses={200: TrainingSerializer, 404: NOT_FOUND}, operation_id="training_read")
     def get(self, request: Request, slug: str) -> Response:
+        return _answer(request, load_project(actor=actor(request), slug=slug))
+
+    @extend_schema(
+        request=TrainingSettingsSerializer,
+        responses={200: TrainingSerializer, **REFUSALS},
+        operation_id="training_change",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Change all settings, and switch the training on or off. Items are added on its page."""
+        project = administered_project(request, slug)
+        sent = read_fields(TrainingSettingsSerializer, request)
+        decisions.change_training(actor=actor(request), project=project, **sent)
+        return _answer(request, project)
+
+
+class TrainingAgain(APIView):
+    """Your next attempt in the training."""
+
+    scope = Scope.ANNOTATE
+
+    @extend_schema(request=None, responses={200: TrainingSerializer, **REFUSALS}, operation_id="training_again")
+    def post(self, request: Request, slug: str) -> Response:
+        """Begin the next attempt after you have failed. A repeated request changes nothing."""
         project = load_project(actor=actor(request), slug=slug)
-        found = trainees.read_training(project)
-        names = ("length", "pass_mark", "attempts")
-        shown = {
-            "enabled": bool(found and found.enabled),
-            "stage": found.stage if found else "",
-            **{name: getattr(found, name, 0) for name in names},
-            "mine": trainees.standing_of(project=project, person=actor(request)),
-        }
-        return Response(TrainingSerializer(shown).data)
+        decisions.try_again(actor=actor(request), project=project)
+        return _answer(request, project)
+
+
+def _answer(request: Request, project: Project) -> Response:
+    found = trainees.read_training(project)
+    names = ("length", "pass_mark", "attempts")
+    shown = {
+        "enabled": bool(found and found.enabled),
+        "stage": found.stage if found else "",
+        **{name: getattr(found, name, 0) for name in names},
+        "mine": trainees.standing_of(project=project, person=actor(request)),
+    }
+    return Response(TrainingSerializer(shown).data)
 
 
 class TrainingPeople(APIView):

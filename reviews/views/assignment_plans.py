@@ -109,6 +109,7 @@ def _again(request: PageRequest, plan: AssignmentPlan) -> AssignmentPlan:
         stage=asked.get("stage", ""),
         tags=asked.get("tags", []),
         reason=asked["reason"],
+        all_the_same=asked.get("all_the_same", False),
     )
 
 
@@ -159,6 +160,8 @@ def _details(request: PageRequest, plan: AssignmentPlan) -> list[str]:
     asked, out = plan.parameters, []
     if asked.get("priority") is not None:
         out.append(_("Priority: %(priority)s.") % {"priority": Priority(asked["priority"]).label})
+    if asked.get("all_the_same"):
+        out.append(_("People also get what doesn’t fit their languages and skills."))
     if asked.get("stage"):
         title = stage_titles(request.project).get(asked["stage"], asked["stage"])
         out.append(_("Stage: %(stage)s. Reviews of the current cycle are kept but set aside.") % {"stage": title})

@@ -167,6 +167,7 @@ def assignment_plan(request: PageRequest) -> HttpResponse:
             to=[one for one in posted.getlist("to") if one],
             priority=int(priority) if priority in ("0", "1", "2") else None,
             reason=posted.get("reason", ""),
+            all_the_same="all_the_same" in posted,
         )
     except Invalid as error:
         return _overview(request, {}, refused=error.sentence)

@@ -51,6 +51,7 @@ def dialogue_plan(request: PageRequest) -> HttpResponse:
             stage=posted.get("to_stage", ""),
             tags=typed_tags(posted.get("tags", "")),
             reason=posted.get("reason", ""),
+            all_the_same="all_the_same" in posted,
         )
     except Invalid as error:
         context = {

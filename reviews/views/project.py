@@ -17,7 +17,7 @@ from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from annotator.services.notices.notices import unread_notices
 from annotator.services.projects import may_create_projects
-from annotator.views.pages import PageRequest, project_page, read_notices
+from annotator.views.pages import PageRequest, project_page, read_notices, takes
 from reviews.core.protocols import EntryMode
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
@@ -25,6 +25,8 @@ from reviews.models.goals import MAX_GOAL
 from reviews.services.protocols.readers import in_reader_language
 from reviews.services.queue import progress
 from reviews.services.queue.goals import read_own_goals
+from reviews.services.queue.skipped import list_skipped
+from reviews.services.queue.training_claims import failed_words
 from reviews.services.sampling import draws
 from reviews.services.statistics.access import oversees
 from reviews.services.statistics.my_day import read_my_day
@@ -44,6 +46,7 @@ _TONES = {
 
 @login_required
 @require_safe
+@takes("after", "before")
 def home(request: PageRequest) -> HttpResponse:
     """Show the user's day, claims, waiting items and notices, in every project."""
     rows = [
@@ -58,9 +61,20 @@ def home(request: PageRequest) -> HttpResponse:
     read_notices(request)
     # Claimed items come before new ones.
     resume = next(iter(held), None)
-    first = next((row for row in rows if row.claims), None) or next((row for row in rows if row.total), None)
+    ready = [row for row in rows if row.total] + [row for row in rows if row.can_start]
+    first = next((row for row in rows if row.claims), None) or next(iter(ready), None)
+    skipped = list_skipped(
+        actor=request.user,
+        projects=[row.project for row in rows if row.waiting],
+        after=request.GET.get("after"),
+        before=request.GET.get("before"),
+    )
     context = {
-        "rows": [(row, goals.get(row.project.pk), day.by_project.get(row.project.pk, 0)) for row in rows],
+        "rows": [_row(request, row, goals.get(row.project.pk), day.by_project.get(row.project.pk, 0)) for row in rows],
+        "works": any(row.claims or row.waiting for row in rows) or any(one.done for one in day.days),
+        "skipped": skipped,
+        "newer": f"?before={skipped.before}" if skipped.before else "",
+        "older": f"?after={skipped.after}" if skipped.after else "",
         "day": day,
         "times": [(one, duration(one.seconds)) for one in reversed(day.days)],
         "median": duration(day.median) if day.median else "",
@@ -76,6 +90,23 @@ def home(request: PageRequest) -> HttpResponse:
     return render(request, "reviews/project/home.html", context)
 
 
+def _row(request: PageRequest, row: progress.MyWork, goal: int | None, done: int) -> dict[str, Any]:
+    """Return what My work shows of a project; of one that the person only oversees, its state."""
+    only_oversees = oversees(row.roles) and not row.waiting and not row.claims
+    current = (
+        progress.read_progress(project=row.project, roles=row.roles, viewer=request.user) if only_oversees else None
+    )
+    return {
+        "work": row,
+        "goal": goal,
+        "done": done,
+        "failed_words": failed_words(row.training) if row.training else "",
+        "progress": current,
+        "stages": _pipeline(row.project, current) if current else [],
+        "shares": _shares(current) if current else [],
+    }
+
+
 @project_page
 @require_safe
 def project(request: PageRequest) -> HttpResponse:
@@ -83,8 +114,8 @@ def project(request: PageRequest) -> HttpResponse:
     current = progress.read_progress(project=request.project, roles=request.roles, viewer=request.user)
     context = {
         "progress": current,
-        "stages": _pipeline(request, current),
-        "shares": [(DialogueStatus(key).label, count, _TONES[key]) for key, count in current.statuses.items() if count],
+        "stages": _pipeline(request.project, current),
+        "shares": _shares(current),
         "mine": progress.read_my_work(actor=request.user, project=request.project),
         "drawing": _drawing(current),
         "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
@@ -106,12 +137,16 @@ def _drawing(current: progress.Progress) -> str:
     return "audit" if modes.keys() & {EntryMode.FRACTION, EntryMode.ESCALATED_AND_FRACTION} else ""
 
 
-def _pipeline(request: PageRequest, current: progress.Progress) -> list[dict[str, Any]]:
+def _shares(current: progress.Progress) -> list[tuple[Any, int, str]]:
+    return [(DialogueStatus(key).label, count, _TONES[key]) for key, count in current.statuses.items() if count]
+
+
+def _pipeline(project: Project, current: progress.Progress) -> list[dict[str, Any]]:
     """Return the remaining reviews of each stage, in order, with links to its dialogues.
 
     Some stages need several reviews of a dialogue, so verified dialogues are not comparable and not shown.
     """
-    listing = reverse("dialogue-list", args=[request.project.slug])
+    listing = reverse("dialogue-list", args=[project.slug])
     return [
         {
             "name": in_reader_language(stage.title),

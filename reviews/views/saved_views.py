@@ -53,7 +53,7 @@ def view_open(request: PageRequest, public_id: str) -> HttpResponse:
         messages.success(request, _("Renamed."))
         return redirect("saved-view-list", slug=project.slug)
 
-    read = saved_views.reader_of(project=project, stages=lambda: stage_titles(project))
+    read = saved_views.reader_of(actor=request.user, project=project, stages=lambda: stage_titles(project))
     query, sentences = saved_views.usable_query(view.query, saved_views.SAVED, read)
     for sentence in sentences:
         words = _("A part of the view “%(name)s” no longer exists and is left out. %(sentence)s")

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.errors import DomainError, Invalid
-from annotator.models import Role
+from annotator.models import Dialogue, Role
 from annotator.presentation.changes import change_lines
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
@@ -19,7 +19,8 @@ from annotator.services.database.filters import one_of
 from annotator.services.members import load_person
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.core.gold import RESULT_LABELS
+from reviews.core.gold import RESULT_LABELS, errors_in
+from reviews.core.protocols import Verdict
 from reviews.models import TrainingResult
 from reviews.services.gold.results import find_source
 from reviews.services.protocols.readers import shown_stage_titles
@@ -207,12 +208,21 @@ def training_result(request: PageRequest, result: str) -> HttpResponse:
         "standing": standing,
         "failed_words": failed_words(standing) if own and standing and standing.state == "failed" else "",
         "places": _places(found.result, answer, fields) if found.result else [],
+        # As scoring judges it: a difference in wording alone is no error.
+        "known_verdict": Verdict.FIX if errors_in(seen, answer) else Verdict.APPROVE,
+        "source_url": _url_of(found.item.source, request),
         "differences": change_lines(mine, answer, fields),
         "repairs": change_lines(seen, answer, fields),
         "stage": shown_stage_titles(project).get(found.item.stage, found.item.stage),
         "trail": _trail(request, found.item.dialogue.external_id),
     }
     return render(request, "reviews/training/result.html", context)
+
+
+def _url_of(source: Dialogue, request: PageRequest) -> str:
+    """Return the address of a verified dialogue; blank if the reader can't see it, as when it is a gold item now."""
+    seen = Dialogue.objects.visible_to(request.user).filter(pk=source.pk, archived_at=None).exists()
+    return source.get_absolute_url() if seen else ""
 
 
 def _places(result: TrainingResult, answer: dict[str, Any], fields: Any) -> list[tuple[str, str, str]]:

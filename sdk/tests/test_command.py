@@ -108,6 +108,37 @@ def test_an_item_is_claimed_into_a_file_and_submitted_from_it(say: Say, tmp_path
     assert say({}, "submit", str(path))[2] == f"{path} is not a JSON object.\n"
 
 
+def test_the_day_of_a_person_has_verbs(say: Say, tmp_path: Path) -> None:
+    path = tmp_path / "item.json"
+    path.write_text('{"slot": "s", "token": "t"}')
+    later = {"expires_at": "2026-05-31T08:00:00Z"}
+    code, out, _ = say({"work/s/take-back/": (200, later)}, "take-back", str(path))
+    assert (code, json.loads(out)) == (0, later)
+    goal = {"person": "a", "goal": 20}
+    answers = {"projects/p/goal/": (200, goal), "projects/p/goals/": (200, {"people": [goal]} | goal)}
+    assert json.loads(say(answers, "goal")[1]) == {"goal": 20}
+    for arguments in (["20"], ["--none"], ["20", "--person", "a"], ["--person", "a"]):
+        assert goal.items() <= json.loads(say(answers, "goal", *arguments)[1]).items()
+    assert say(answers, "goals", "-o", "table")[1] == "person  goal\na       20\n"
+    settings = {"stage": "check", "length": 3, "pass_mark": 2, "attempts": 2, "enabled": True, "mine": None}
+    answers = {"projects/p/training/": (200, settings), "projects/p/training/again/": (200, settings)}
+    path.write_text(say(answers, "training")[1])
+    for arguments in (["--set", str(path)], ["--again"]):
+        assert json.loads(say(answers, "training", *arguments)[1]) == settings
+    path.write_text("{}")
+    assert say(answers, "training", "--set", str(path))[2].endswith(
+        "has no “stage”. Change what “assay training” prints.\n"
+    )
+    row = {"public_id": "f", "dispute": "open"}
+    for verb in (["reply", "f", "Why?"], ["dispute", "f", "It is there."], ["answer", "f", "keep", "It is not."]):
+        place = {"reply": "replies", "dispute": "dispute", "answer": "answer"}[verb[0]]
+        code, out, _ = say({f"projects/p/feedback/f/{place}/": (201, row)}, *verb)
+        assert (code, json.loads(out)) == (0, row)
+    assert json.loads(say({"projects/p/feedback/": (200, {"next": None, "results": [row]})}, "feedback")[1]) == row
+    people = {"people": [{"person": "a", "state": "passed"}]}
+    assert json.loads(say({"projects/p/training/people/": (200, people)}, "trainees")[1])["state"] == "passed"
+
+
 def test_a_rejected_record_or_suggestion_is_not_passed_over(
     say: Say, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

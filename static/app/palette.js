@@ -16,7 +16,7 @@ const input = dialog?.querySelector("input");
 const list = dialog?.querySelector("[role=listbox]");
 const status = dialog?.querySelector("[role=status]");
 
-let entries = []; // {label, key, group, run}
+let entries = []; // {label, key, href, group, run}
 let found = []; // groups of the server, for the query that is shown
 let options = []; // what is shown, in order
 let current = -1;
@@ -39,14 +39,14 @@ function collect() {
     const {key = ""} = element.dataset;
     // Where its first key has a meaning of its own, a pair of keys has none.
     const shown = key.includes(" ") && find(key.split(" ")[0], null) ? "" : key;
-    byName.set(name, {label, key: shown, inBar: Boolean(element.closest(".topbar")), group: element.dataset.keyGroup, run: () => act(element)});
+    byName.set(name, {label, key: shown, href, inBar: Boolean(element.closest(".topbar")), group: element.dataset.keyGroup, run: () => act(element)});
   }
   const pages = [];
   for (const link of document.querySelectorAll(".topbar a[href], [data-palette-pages] a[href]")) {
     const href = link.getAttribute("href");
     if (seen.has(href) || link.matches("[aria-current=true]")) continue;
     seen.add(href);
-    pages.push({label: labelOf(link), key: "", group: gettext("Go to"), run: () => link.click()});
+    pages.push({label: labelOf(link), key: "", href, group: gettext("Go to"), run: () => link.click()});
   }
   // What this page can do comes before the ways to other pages.
   const actions = [...byName.values()].sort((a, b) => Number(a.inBar) - Number(b.inBar));
@@ -64,7 +64,10 @@ function groupsFor(query) {
     if (!groups.has(entry.group)) groups.set(entry.group, []);
     groups.get(entry.group).push(entry);
   }
-  const server = found.map(({title, results}) => [
+  // What the page finds itself is shown once, with its key.
+  const shown = new Set([...groups.values()].flat().map(({href}) => href));
+  const fresh = found.map(({title, results}) => ({title, results: results.filter(({url}) => !shown.has(url))}));
+  const server = fresh.filter(({results}) => results.length).map(({title, results}) => [
     title,
     results.map((one) => ({label: one.label, detail: one.detail, key: "", fit: match(query, one.label) ?? {at: []}, run: () => location.assign(one.url)})),
   ]);

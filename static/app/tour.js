@@ -1,14 +1,14 @@
 // The tour of the workspace: #tour is a card that goes from one [data-tour="STEP"] on the page to the next.
 //
 //   <div id="tour" popover="manual" role="dialog" data-tour-url="URL" data-tour-start>
-//     <… tabindex="-1" id="tour-head">   gets the focus at each step, so that a screen reader reads it
+//     <… aria-live id="tour-text">       describes the dialog, so that a screen reader reads each step
 //     <section data-tour-step="STEP">    the text about the element with data-tour="STEP"; left out if there is none
 //     [data-tour-next], [data-tour-back], [data-tour-done], [data-tour-skip]   its buttons
 //   [data-tour-restart]                  starts it again, wherever it is
 //
 // With `data-tour-start` it starts with the page, unless the page shows an error. When it ends, the server is told once
-// (POST to the URL), so it never starts by itself again. Escape skips it; the arrow keys go on and back. While the card
-// has the focus, no other key has a meaning.
+// (POST to the URL), so it never starts by itself again. The focus is on the button Next. Escape skips the tour wherever
+// the focus is; the arrow keys go on and back. While the card has the focus, no other key has a meaning.
 
 const card = document.getElementById("tour");
 const GAP = 12;
@@ -51,7 +51,7 @@ function show(place) {
   mark(target);
   target?.scrollIntoView({block: "nearest", behavior: "instant"});
   position();
-  document.getElementById("tour-head").focus({preventScroll: true});
+  button(isLast ? "done" : "next").focus({preventScroll: true});
 }
 
 /** Put the card beside the target, or else over its edge, inside the window. On a narrow page the stylesheet does it. */
@@ -105,11 +105,21 @@ if (card) {
   });
   card.addEventListener("keydown", (event) => {
     const {key} = event;
-    if (key === "Escape") end();
-    else if (key === "ArrowRight" && at < steps.length - 1) show(at + 1);
+    if (key === "ArrowRight" && at < steps.length - 1) show(at + 1);
     else if (key === "ArrowLeft") show(at - 1);
+    // Enter and the space bar press the button that has the focus.
     if (key !== "Tab") event.stopPropagation();
   });
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || !isOpen() || document.querySelector("dialog:modal")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      end();
+    },
+    {capture: true},
+  );
   addEventListener("resize", position);
   document.addEventListener("scroll", position, {capture: true, passive: true});
   document.addEventListener("click", ({target}) => {

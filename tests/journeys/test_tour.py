@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotator.models import User
+from annotator.services.accounts.key_settings import change_keys
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, make_item, make_team
 
@@ -30,11 +31,14 @@ def open_item(team: Team) -> str:
 def test_the_tour_starts_with_the_first_item_and_goes_by_keyboard(
     team: Team, open_page: Any, check_accessibility: Any
 ) -> None:
+    change_keys(actor=team.annotator, keys={"next-place": ";"}, seen={})
     page = open_page(team.annotator, width=1440)
     page.goto(open_item(team))
     card = page.locator("#tour")
     expect(card.get_by_role("heading", name="The dialogue")).to_be_visible()
-    expect(page.locator("#tour-head")).to_be_focused()
+    # The person's own keys.
+    expect(card).to_contain_text("The keys ; and k go to the next and the previous one.")
+    expect(card.get_by_role("button", name="Next")).to_be_focused()
     check_accessibility(page)
     # A key of the page has no meaning now.
     page.keyboard.press("a")
@@ -70,6 +74,8 @@ def test_escape_skips_the_tour_on_a_phone_and_it_fits(team: Team, open_page: Any
     expect(card).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     check_accessibility(page)
+    # Also while the focus is elsewhere.
+    page.locator("#main").focus()
     with page.expect_response("**/tour/"):
         page.keyboard.press("Escape")
     expect(card).to_be_hidden()

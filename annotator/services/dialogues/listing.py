@@ -12,9 +12,10 @@ from annotator.core.checks import all_checks
 from annotator.core.schema.documents import Information, Policy
 from annotator.core.tags import tag_of
 from annotator.errors import Invalid
-from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, User
+from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, Role, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
+from annotator.services.access.permissions import roles_in
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import UnknownFilter, one_of
 from annotator.services.database.keyset import KeyPage, Order, read_page
@@ -159,8 +160,16 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
     return rows
 
 
+def require_known_check(*, actor: User, project: Project, check: str) -> None:
+    """Raise UnknownFilter, as for any unknown check, if only administrators see its notes and the actor is none."""
+    known = [one.id for one in all_checks() if one.audience == "everyone"]
+    if check and check not in known and Role.ADMINISTRATOR not in roles_in(project, actor):
+        one_of({"check": check}, "check", known)
+
+
 def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> DialogueQuerySet:
-    """Return the dialogues of a project that the actor, a member, sees in lists."""
+    """Return the dialogues of a project that the actor, a member, sees in lists. Raises UnknownFilter as below."""
+    require_known_check(actor=actor, project=project, check=filters.check)
     # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
     if filters.tag or (filters.owner and filters.owner != actor.public_id):

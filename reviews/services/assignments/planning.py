@@ -4,7 +4,7 @@ Nothing is changed here. ``look`` says how an item looked, so that confirming ca
 """
 
 from collections import Counter as Tally
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ class Request:
     priority: int | None = None
     stage: str = ""
     tags: Sequence[str] = ()
+    #: Whether people also get what does not fit their languages or skills.
+    all_the_same: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,10 @@ def plan_items(action: PlanAction, items: Sequence[Item], asked: Request) -> _Pl
 
 
 def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
-    """Assign each slot to the eligible person with the least work."""
+    """Assign each slot to the eligible person with the least work.
+
+    If asked for all the same, one whose languages and skills fit comes first, however much work they have.
+    """
     people, persons = asked.people, [one for one, _ in asked.people]
     load = read_loads(asked.project, persons)
     held = read_held([slot.cycle_id for slot in slots], persons)
@@ -144,7 +149,8 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
             continue
         reserved, slot.reserved_for_id = slot.reserved_for_id, None
         stage, why, chosen = stage_of(slot), "", None
-        for person, roles in sorted(people, key=lambda pair: load[pair[0].pk]):
+        unfit = {person for person, dialogues in not_for.items() if slot.dialogue_id in dialogues}
+        for person, roles in _by_load(people, load, unfit):
             mine = held.get((slot.cycle_id, person.pk), [])
             no = refusal(person=person, roles=roles, slot=slot, stage=stage, held=mine)
             if person.pk in absent:
@@ -155,7 +161,8 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
                 no = _("Already assigned to this person.")
             elif not no and (slot.stage_run_id, person.pk) in promised:
                 no = _("Another review of this item is assigned to this person.")
-            no = no or not_for.get(person.pk, {}).get(slot.dialogue_id, "")
+            if person.pk in unfit and not asked.all_the_same:
+                no = no or not_for[person.pk][slot.dialogue_id]
             if not no:
                 chosen = person
                 break
@@ -168,6 +175,11 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
         promised.add((slot.stage_run_id, chosen.pk))
         items.append([slot.pk, chosen.pk, _look(PlanAction.REASSIGN, slot)])
     return items, refused
+
+
+def _by_load(people: People, load: Mapping[int, int], last: Collection[int]) -> People:
+    """Return people by how much work they have, with those in ``last`` after the others."""
+    return sorted(people, key=lambda pair: (pair[0].pk in last, load[pair[0].pk]))
 
 
 def _look(action: PlanAction, slot: Slot) -> str:

@@ -66,12 +66,14 @@ def make_plan(
     stage: str = "",
     tags: Sequence[str] = (),
     reason: str = "",
+    all_the_same: bool = False,
 ) -> AssignmentPlan:
     """Preview a change. Nothing is changed yet; the plan's id is the token that carries it out.
 
     ``slots``, ``dialogues``: keys of rows of the project. ``to``: public ids of people; if there are several, each slot
-    goes to the eligible person with the fewest. ``stage``: key of the stage to send items back to. Raises Denied, or
-    Invalid if something is missing or invalid.
+    goes to the eligible person with the fewest. ``stage``: key of the stage to send items back to. ``all_the_same``:
+    assign also what does not fit people's languages and skills. Raises Denied, or Invalid if something is missing or
+    invalid.
     """
     require_administrator(actor=actor, project=project)
     if action not in PlanAction.values:
@@ -96,7 +98,8 @@ def make_plan(
         raise Invalid(_("Enter at least one tag."))
     items, refused = items_in_project(project, action, slots=slots, dialogues=dialogues)
     _refuse_too_many(items)
-    lines, more = plan_items(PlanAction(action), items, Request(actor, project, people, priority, stage, names))
+    asked = Request(actor, project, people, priority, stage, names, all_the_same)
+    lines, more = plan_items(PlanAction(action), items, asked)
     return AssignmentPlan.objects.create(
         project=project,
         actor=actor,
@@ -107,6 +110,7 @@ def make_plan(
             "stage": stage,
             "tags": names,
             "reason": reason.strip(),
+            "all_the_same": all_the_same and action == PlanAction.REASSIGN,
         },
         items=lines,
         refused=[*refused, *more],
@@ -227,6 +231,8 @@ def _recorded(plan: AssignmentPlan) -> dict[str, Any]:
     # Tags are left out: the history of the project is read by people who review some of the dialogues blind.
     if plan.action == PlanAction.SEND_BACK:
         after["stage"] = asked["stage"]
+    if plan.undoes is None and asked.get("all_the_same"):
+        after["all_the_same"] = True
     if plan.undoes is not None:
         after["undoes"] = plan.undoes.public_id
     return after

@@ -8,8 +8,8 @@ from annotator.models.content import DialogueStatus
 from annotator.services.abilities import roles_and_abilities
 from annotator.services.access.permissions import OVERSEERS
 from reviews.core.protocols import Outcome, Protocol, Stage
-from reviews.models import Claim, ClaimState
-from reviews.services.protocols.versions import parse, roles_of_members, shortfalls
+from reviews.models import Claim, ClaimState, GoldItem, Review, TraineeState
+from reviews.services.protocols.versions import parse, roles_of_members, shortfalls, stage_titles
 from reviews.services.queue.gold_claims import items_for
 from reviews.services.queue.lapsed import lapsed_for
 from reviews.services.queue.order import (
@@ -19,6 +19,7 @@ from reviews.services.queue.order import (
 )
 from reviews.services.queue.pauses import pauses_for, sentence
 from reviews.services.queue.stuck import Stuck, count_stuck, stuck_sentence
+from reviews.services.queue.trainees import Standing, standing_of
 from reviews.services.statements import count_waiting
 from reviews.services.statistics.counters import read_counters
 
@@ -146,6 +147,14 @@ class MyWork:
     pauses: list[str] = field(default_factory=list)
     #: Sentences about items that nobody can review.
     stuck: list[str] = field(default_factory=list)
+    #: Where they are in the training, if they get only its items or have passed it and not reviewed anything else yet.
+    training: Standing | None = None
+
+    @property
+    def can_start(self) -> bool:
+        """Return whether they can claim something new."""
+        in_training = self.training is not None and self.training.state == TraineeState.TRAINING
+        return bool(self.total) or (in_training and not self.pauses)
 
     @property
     def total(self) -> int:
@@ -196,6 +205,11 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
     queues = queues_for(roles=roles, versions=versions, stage=None)
     if not queues:
         return MyWork(project=project, roles=roles, claims=held)
+    training = _training_of(actor, project)
+    if training is not None and training.needs_training:
+        pauses = pauses_for(actor=actor, project=project, stages=[queue.stage for queue in queues])
+        said = [sentence(one, stage_titles(project)) for one in pauses]
+        return MyWork(project=project, roles=roles, claims=held, pauses=said, training=training)
     known = {stage.key: stage for version in reversed(versions) for stage in parse(version).stages}
     titles = {key: stage.title for key, stage in known.items()}
     order = {key: place for place, key in enumerate(titles)}
@@ -236,7 +250,19 @@ def read_my_work(*, actor: User, project: Project) -> MyWork:
         waiting=sorted(waiting, key=lambda one: order[one.key]),
         pauses=[sentence(one, titles) for one in pauses],
         stuck=[stuck_sentence(stage, count) for stage, count in stuck.items()],
+        training=training,
     )
+
+
+def _training_of(actor: User, project: Project) -> Standing | None:
+    standing = standing_of(project=project, person=actor)
+    if standing is None or standing.needs_training:
+        return standing
+    if standing.state != TraineeState.PASSED or not standing.done:
+        return None
+    training = GoldItem.training.filter(project=project).values("dialogue")
+    reviewed = Review.objects.filter(project=project, person=actor).exclude(dialogue__in=training)
+    return None if reviewed.exists() else standing
 
 
 def _stage_progress(stage: Stage, counts: dict[str, int], protocol: Protocol) -> StageProgress:

@@ -89,11 +89,19 @@ def _require_last_word(actor: User, claim: Claim, now: datetime) -> Review:
     slot = claim.slot
     if is_training_slot(slot):
         raise Conflict(_("You have seen the known answer of this training item, so your answer can’t be taken back."))
+    # First, and whatever has become of the item: a gold item never settles, so another reason would tell it apart.
+    review = Review.objects.select_related("seen_revision", "made_revision").filter(slot=slot, person=actor).first()
+    if review is not None and now - review.created_at > timedelta(seconds=TAKE_BACK_SECONDS):
+        sentence = ngettext(
+            "A review can be taken back for %(count)s second after it was submitted. That time is over.",
+            "A review can be taken back for %(count)s seconds after it was submitted. That time is over.",
+            TAKE_BACK_SECONDS,
+        )
+        raise Conflict(sentence % {"count": TAKE_BACK_SECONDS})
     state = StageRun.objects.values_list("state", flat=True).get(pk=slot.stage_run_id)
     held = claim.state == ClaimState.SUBMITTED and slot.state == SlotState.DONE and slot.holder_id == actor.pk
-    if not held or state == StageRunState.CANCELLED:
+    if review is None or not held or state == StageRunState.CANCELLED:
         raise Conflict(_("This item was reassigned or its review was restarted. Your draft is kept."))
-    review = Review.objects.select_related("seen_revision", "made_revision").get(slot=slot)
     retired = slot.is_gold and not GoldItem.objects.filter(stage_run=slot.stage_run_id, retired_at=None).exists()
     if state != StageRunState.OPEN or retired:
         raise Conflict(
@@ -102,13 +110,6 @@ def _require_last_word(actor: User, claim: Claim, now: datetime) -> Review:
                 "wrong, tell an administrator, who can send the item back."
             )
         )
-    if now - review.created_at > timedelta(seconds=TAKE_BACK_SECONDS):
-        sentence = ngettext(
-            "A review can be taken back for %(count)s second after it was submitted. That time is over.",
-            "A review can be taken back for %(count)s seconds after it was submitted. That time is over.",
-            TAKE_BACK_SECONDS,
-        )
-        raise Conflict(sentence % {"count": TAKE_BACK_SECONDS})
     return review
 
 

@@ -104,6 +104,69 @@ def unclaim(client: Client, options: Options) -> int:
     return DONE
 
 
+def take_back(client: Client, options: Options) -> int:
+    print_rows([{"expires_at": _work(client, options, _read_object(options.item)).take_back()}])
+    return DONE
+
+
+def goal(client: Client, options: Options) -> int:
+    project = _project(client, options)
+    if options.reviews is not None or options.none:
+        print_rows([project.set_goal(options.reviews, options.person)])
+    elif options.person:
+        print_rows([row for row in project.goals() if row["person"] == options.person])
+    else:
+        print_rows([{"goal": project.goal()}])
+    return DONE
+
+
+def goals(client: Client, options: Options) -> int:
+    return _show(options, _project(client, options).goals(), "person", "goal")
+
+
+def training(client: Client, options: Options) -> int:
+    project = _project(client, options)
+    if options.again:
+        found = project.train_again()
+    elif options.set is None:
+        found = project.training()
+    else:
+        names = ("length", "pass_mark", "attempts", "enabled")
+        sent = _read_object(options.set)
+        missing = [name for name in ("stage", *names) if name not in sent]
+        if missing:
+            raise ValueError(f"{options.set} has no “{missing[0]}”. Change what “assay training” prints.")
+        given = {name: sent[name] for name in (*names, "exempt_experienced") if name in sent}
+        found = project.set_training(sent["stage"], **given)
+    print(json.dumps(found, ensure_ascii=False, indent=1))
+    return DONE
+
+
+def trainees(client: Client, options: Options) -> int:
+    return _show(options, _project(client, options).trainees(), "person", "state", "done", "right", "total", "mark")
+
+
+def feedback(client: Client, options: Options) -> int:
+    rows = _project(client, options).feedback(updated_since=options.updated_since)
+    return _show(options, rows, "public_id", "kind", "dialogue", "dispute", "opening", "created_at")
+
+
+def reply(client: Client, options: Options) -> int:
+    print_rows([_project(client, options).reply(options.feedback, options.text)])
+    return DONE
+
+
+def dispute(client: Client, options: Options) -> int:
+    print_rows([_project(client, options).dispute(options.feedback, options.text)])
+    return DONE
+
+
+def answer(client: Client, options: Options) -> int:
+    accept = options.verdict == "accept"
+    print_rows([_project(client, options).answer_dispute(options.feedback, accept=accept, reason=options.text)])
+    return DONE
+
+
 def suggest(client: Client, options: Options) -> int:
     with _opened(options.file) as file:
         found = _project(client, options).suggest(parse_lines(file, options.file))

@@ -139,6 +139,73 @@ class Project:
         """Return the work of a claim that was stored, by its ``row``."""
         return Work(self._http, row)
 
+    def goal(self) -> int | None:
+        """Return your daily goal in reviews; None if you have none."""
+        found: int | None = self._get("goal/")["goal"]
+        return found
+
+    def set_goal(self, reviews: int | None, person: str | None = None) -> Row:
+        """Set your daily goal, or as an administrator that of a ``person``, by public id; None removes it."""
+        path, body = ("goals/", {"person": person}) if person else ("goal/", {})
+        found: Row = self._http.post(self._path + path, body | {"goal": reviews}, repeat=True)
+        return found
+
+    def goals(self) -> list[Row]:
+        """Return the daily goals of all active members: ``person`` and ``goal``."""
+        found: list[Row] = self._get("goals/")["people"]
+        return found
+
+    def training(self) -> Row:
+        """Return the settings of the training; ``mine`` is where you are in it, None if you need none."""
+        return self._get("training/")
+
+    def set_training(
+        self, stage: str, *, length: int, pass_mark: int, attempts: int, enabled: bool, exempt_experienced: bool = True
+    ) -> Row:
+        """Change all settings of the training. ``exempt_experienced``: when it is switched on, members who have
+        submitted reviews need none.
+        """
+        body = {
+            "stage": stage, "length": length, "pass_mark": pass_mark, "attempts": attempts, "enabled": enabled,
+            "exempt_experienced": exempt_experienced,
+        }  # fmt: skip
+        found: Row = self._http.post(f"{self._path}training/", body, repeat=True)
+        return found
+
+    def train_again(self) -> Row:
+        """Begin your next attempt in the training."""
+        found: Row = self._http.post(f"{self._path}training/again/", repeat=True)
+        return found
+
+    def trainees(self) -> list[Row]:
+        """Return how far each person is in the training."""
+        found: list[Row] = self._get("training/people/")["people"]
+        return found
+
+    def decide_trainee(self, person: str, state: str) -> None:
+        """Let a person, by public id, need “training” from the beginning, or be “passed” or “exempt”."""
+        self._http.post(f"{self._path}training/people/{person}/", {"state": state}, repeat=True)
+
+    def feedback(self, *, updated_since: str | datetime | None = None) -> Iterator[Row]:
+        """Yield the feedback to you and about your decisions, oldest first, each with ``posts``, its thread."""
+        return self._http.pages(f"{self._path}feedback/", updated_since=updated_since)
+
+    def reply(self, feedback: str, text: str) -> Row:
+        """Reply to feedback, by public id. The same text twice in a row is stored once."""
+        return self._write(feedback, "replies", {"text": text})
+
+    def dispute(self, feedback: str, reason: str) -> Row:
+        """Dispute feedback to you, once."""
+        return self._write(feedback, "dispute", {"text": reason})
+
+    def answer_dispute(self, feedback: str, *, accept: bool, reason: str) -> Row:
+        """Accept the dispute of your decision, or keep the decision."""
+        return self._write(feedback, "answer", {"accept": accept, "text": reason})
+
+    def _write(self, feedback: str, what: str, body: Row) -> Row:
+        found: Row = self._http.post(f"{self._path}feedback/{feedback}/{what}/", body, repeat=True)
+        return found
+
     def status(self) -> Row:
         """Return how many items are in each status and stage."""
         return self._get("status/")

@@ -11,6 +11,8 @@ _FORMAT = argument("--format", required=True, help="the native format, such as n
 _ITEM = argument("item", metavar="FILE", help="what “claim” has printed")
 _ARCHIVE = argument("archive", metavar="ARCHIVE", help="the archive of a release, or its unpacked folder")
 
+_FEEDBACK = argument("feedback", metavar="ID", help="public_id of the feedback")
+
 #: Commands that need no server.
 OFFLINE = {"records", "verify"}
 COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
@@ -54,6 +56,25 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
         argument("--reason", help="why, if the verdict asks for a reason")), commands.submit),
     "skip": ("give a claimed item back, to the end of its queue", (_ITEM,), commands.skip),
     "unclaim": ("give a claimed item back; it keeps its place", (_ITEM,), commands.unclaim),
+    "take-back": ("take back the review that you have just submitted, or claim what you have skipped again", (_ITEM,),
+                  commands.take_back),
+    "goal": ("print your daily goal, or set it", (
+        argument("reviews", type=int, nargs="?", metavar="REVIEWS", help="reviews a day"),
+        flag("--none", "remove the goal"),
+        argument("--person", metavar="ID", help="public_id of a member; for administrators")), commands.goal),
+    "goals": ("list everybody’s daily goals", (), commands.goals),
+    "training": ("print the settings of the training and your progress, or change the settings", (
+        argument("--set", metavar="FILE", help="what this command has printed, with your changes"),
+        flag("--again", "begin your next attempt, after you have failed")), commands.training),
+    "trainees": ("list how far each person is in the training", (), commands.trainees),
+    "feedback": ("list the feedback to you and about your decisions", (
+        argument("--updated-since", metavar="TIME", help="such as 2026-05-31T08:00:00Z"),), commands.feedback),
+    "reply": ("reply to feedback", (_FEEDBACK, argument("text", metavar="TEXT")), commands.reply),
+    "dispute": ("dispute feedback to you, once", (
+        _FEEDBACK, argument("text", metavar="REASON", help="why the decision is wrong")), commands.dispute),
+    "answer": ("answer the dispute of your decision", (
+        _FEEDBACK, argument("verdict", choices=("accept", "keep"), help="accept: the decision was wrong"),
+        argument("text", metavar="REASON")), commands.answer),
     "suggest": ("post suggestions: JSON lines with dialogue, place, value, source and perhaps score", (
         argument("file", metavar="FILE"),), commands.suggest),
     "fields": ("print the custom fields, or replace them", (

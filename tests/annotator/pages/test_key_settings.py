@@ -1,13 +1,16 @@
 """The search of all pages finds what lists show and nothing else; people change their keys."""
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from annotator.models import Role
 from annotator.services.accounts.key_settings import change_keys
 from annotator.services.projects import publish_guideline
 from reviews.services.queue.claims import claim_next
+from tests.access_table import EXPECTED
 from tests.factories import adopt_c3, begin, give_role, make_dialogue, make_project, make_team, make_user
+from tests.test_access_matrix import NAMES, VARIABLES
 
 pytestmark = pytest.mark.any_database
 
@@ -41,6 +44,49 @@ def test_it_finds_dialogues_sections_people_and_projects(team):
     assert found(team.annotator, "  ", project.slug) == {}
     [group] = signed_in(team.annotator).get("/palette/?q=wrong&project=" + project.slug).json()["groups"]
     assert group["results"][0]["url"] == f"/p/{project.slug}/guideline/#s-wrong-arguments"
+
+
+def test_it_finds_the_pages_that_one_may_open_by_other_words_in_both_languages(team):
+    slug = team.project.slug
+    assert found(team.administrator, "stuck", slug) == {"Pages": ["Team today"]}
+    assert found(team.administrator, "卡住", slug)["Pages"] == ["Team today"]
+    assert found(team.administrator, "invite", slug)["Pages"] == ["Invite many people", "People"]
+    assert found(team.annotator, "stuck", slug) == found(team.annotator, "卡住", slug) == {}
+    assert found(team.annotator, "kappa", slug) == {"Pages": ["Agreement"]}
+    assert found(team.administrator, "stuck") == {}
+    address = f"/palette/?q=severities&project={slug}"
+    [group] = signed_in(team.administrator).get(address).json()["groups"]
+    assert [one["url"] for one in group["results"]] == [f"/p/{slug}/settings/#s-checks"]
+
+
+#: Addresses of a project that answer GET and are no page by themselves: files, and what needs a choice first.
+NO_PAGES = {
+    "dialogue-export", "history-export", "import-examples", "project-export", "protocol-json", "run-compare",
+    "run-compare-with",
+}  # fmt: skip
+
+
+def test_no_page_of_a_project_is_forgotten_and_none_is_offered_to_who_may_not_open_it():
+    """The lists of pages against the URLs and the table of access."""
+    listed: dict[str, set[tuple[str, ...]]] = {}
+    for page, *_label, roles in settings.PROJECT_PAGES:
+        listed.setdefault(page, set()).add(roles)
+    for page, _label, _action, roles, _bar, _section in settings.PROJECT_BAR:
+        listed.setdefault(page, set()).add(roles)
+    pages = {
+        name
+        for name in NAMES
+        if set(VARIABLES[name]) == {"slug"} and not name.startswith("api-") and name not in NO_PAGES
+        and EXPECTED[name, "GET"]["administrator"] == "200"
+    }  # fmt: skip
+    assert set(listed) == pages
+    for page, audiences in listed.items():
+        everyone = () in audiences
+        for visitor, role in (("annotator", "annotator"), ("senior", "senior_reviewer"), ("administrator",) * 2):
+            offered = everyone or any(role in roles for roles in audiences)
+            assert offered == (EXPECTED[page, "GET"][visitor] == "200"), (page, visitor)
+    places = {f"{page}#{part}" if part else page for page, part, *_rest in settings.PROJECT_PAGES} | set(listed)
+    assert set(settings.SEARCH_WORDS) <= places
 
 
 def test_reviewers_of_blind_stages_find_nobody_and_strangers_nothing(team):

@@ -207,6 +207,23 @@ def test_filters_of_owner_and_check(mixed):
     assert mixed(f"check={check}") == {"broken"}
 
 
+def test_a_check_whose_notes_only_administrators_see_is_unknown_to_others(team, client):
+    for person, status in ((team.annotator, 400), (team.senior, 400), (team.administrator, 200)):
+        client.force_login(person)
+        pages = [
+            client.get(f"{address}?check=graph.published_evaluator")
+            for address in (
+                f"/p/{team.project.slug}/dialogues/",
+                f"/p/{team.project.slug}/dialogues/export/",
+                f"/api/projects/{team.project.slug}/dialogues/",
+                f"/api/projects/{team.project.slug}/dialogues/count/",
+            )
+        ]
+        assert [page.status_code for page in pages] == [status] * 4, person
+        if status == 400:
+            assert all("can’t be “graph.published_evaluator”" in page.content.decode() for page in pages)
+
+
 def test_what_is_clean_has_no_finding_that_counts(mixed):
     assert "broken" not in mixed("problems=clean")
     assert "staged" not in mixed("problems=clean")

@@ -32,6 +32,7 @@ from reviews.services.training.items import (
     retire_training_item,
 )
 from tests.factories import Team, changed, make_item, open_slot
+from tests.pages import one_line
 from tests.reviews.gold.gold_team import STAGE, answer_with, gold_team, make_gold, verified
 
 pytestmark = pytest.mark.django_db
@@ -302,6 +303,39 @@ def test_the_pages_of_a_training_from_setup_to_passing(team: Team, client: Clien
     assert state_of(team, person)[0] == "training"
 
 
+def my_work(person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return one_line(client.get("/"))
+
+
+def test_my_work_says_where_a_trainee_is_and_has_one_button(team: Team) -> None:
+    switch_on(team, items=2, mark=1, attempts=2)
+    make_item(team, STAGE)
+    person = team.annotators[4]
+    page = my_work(person)
+    assert "Training: 0 of 2 done, pass mark 1" in page
+    assert (page.count("Start training"), page.count("/next/"), page.count("Claim next")) == (1, 1, 0)
+    for _ in range(2):
+        claim = take(person, team)
+        assert f"Continue {claim.slot.dialogue.external_id}" in my_work(person)
+        answer(person, claim, right=False)
+    page = my_work(person)
+    assert "Training: 2 of 2 done, pass mark 1" in page
+    assert (page.count("Start again"), page.count("/next/"), page.count("1 attempt left")) == (1, 0, 1)
+    try_again(actor=person, project=team.project)
+    answer(person, take(person, team), right=True)
+    assert "Continue the training" in my_work(person)
+    answer(person, take(person, team), right=True)
+    page = my_work(person)
+    assert "You have passed with 2 of 2 items right." in page
+    assert ">Start <kbd" in page
+    # After the first real review it says nothing more.
+    answer_with(person, take(person, team), "approve")
+    assert "Training:" not in my_work(person)
+    assert "Training:" not in my_work(team.senior)
+
+
 def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, client: Client) -> None:
     switch_on(team, items=1, mark=1, attempts=1)
     person = team.annotators[4]
@@ -315,3 +349,15 @@ def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, 
     assert "You have not passed the training. Ask an administrator" in refused.content.decode()
     own = client.get(reverse("api-training-person", args=[slug, person.public_id])).json()
     assert [one["right"] for one in own["results"]] == [False]
+    client.force_login(team.administrator)
+    address = reverse("api-training", args=[slug])
+    settings = {"stage": STAGE, "length": 1, "pass_mark": 1, "attempts": 2, "enabled": True}
+    changed_to = client.post(address, settings, content_type="application/json").json()
+    assert {name: changed_to[name] for name in settings} == settings
+    refused = client.post(address, settings | {"length": 2}, content_type="application/json")
+    assert (refused.status_code, "an attempt needs 2. Add items." in refused.content.decode()) == (422, True)
+    # There is an attempt left now.
+    client.force_login(person)
+    for _ in range(2):
+        again = client.post(reverse("api-training-again", args=[slug]), content_type="application/json").json()
+        assert (again["mine"]["state"], again["mine"]["attempt"]) == ("training", 2)

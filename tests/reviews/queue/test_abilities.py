@@ -8,6 +8,7 @@ from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, MemberAbilities, Role
 from annotator.services.abilities import abilities_of, set_abilities
 from annotator.services.dialogues.tags import set_tags
+from reviews.models import AssignmentPlan
 from reviews.services.queue.claims import claim_next, claim_slot, release
 from reviews.services.queue.progress import read_my_work
 from tests.factories import Team, give_role, make_item, open_slot
@@ -115,6 +116,38 @@ def test_a_gold_item_is_for_the_same_people_as_its_dialogue() -> None:
     claim = claim_next(actor=person, project=team.project)
     assert claim is not None
     assert claim.slot.is_gold
+
+
+def test_an_administrator_assigns_all_the_same_what_does_not_fit(team: Team, client: Client) -> None:
+    item, project = make_item(team, "cross_check"), team.project
+    Dialogue.objects.filter(pk=item.pk).update(language="en")
+    one, other = team.annotators[1:3]
+    set_abilities(actor=team.administrator, project=project, user=one, languages=["zh"], skills=[])
+    client.force_login(team.administrator)
+    slot = open_slot(item)
+    sent = {"action": "reassign", "slots": [slot.public_id], "to": [one.public_id]}
+    address = f"/api/projects/{project.slug}/assignments/plans/"
+    refused = client.post(address, sent, content_type="application/json").json()
+    assert refused["items"] == 0
+    assert "This dialogue is in English" in refused["refused"][0][1]
+    plan = client.post(address, sent | {"all_the_same": True}, content_type="application/json").json()
+    assert (plan["items"], plan["refused"]) == (1, [])
+    page = one_line(client.get(f"/p/{project.slug}/assignments/plans/{plan['public_id']}/"))
+    assert "People also get what doesn’t fit their languages and skills." in page
+    client.post(f"{address}{plan['public_id']}/", content_type="application/json")
+    slot.refresh_from_db()
+    assert slot.reserved_for == one
+    assert claim_slot(actor=one, slot=slot).slot == slot
+    assert Event.objects.get(kind="assignments.changed").after["all_the_same"] is True
+    # Somebody who fits comes first; what else is refused stays refused.
+    form = {"action": "reassign", "slot": [slot.public_id], "to": [one.public_id, other.public_id]}
+    client.post(f"/p/{project.slug}/assignments/plan/", form | {"all_the_same": "on"})
+    made = AssignmentPlan.objects.latest("pk")
+    assert (made.items[0][1], made.parameters["all_the_same"]) == (other.pk, True)
+    owner = client.post(
+        address, sent | {"to": [team.annotator.public_id], "all_the_same": True}, content_type="application/json"
+    )
+    assert owner.json()["items"] == 0
 
 
 def test_administrators_set_them_on_people_and_by_the_api(team: Team, client: Client) -> None:

@@ -147,6 +147,22 @@ def test_a_goal_is_set_by_its_person_or_an_administrator_and_recorded(team: Team
             DailyGoal.objects.create(project=team.project, person=person, reviews=reviews)
 
 
+def test_programs_read_and_set_goals(team: Team, client: Client) -> None:
+    person, address = team.annotators[1], f"/api/projects/{team.project.slug}/goal"
+    client.force_login(person)
+    assert client.get(f"{address}/").json() == {"person": person.public_id, "goal": None}
+    assert client.post(f"{address}/", {"goal": 12}, content_type="application/json").json()["goal"] == 12
+    for wrong in ({"goal": 0}, {"goal": 501}, {}, {"goal": 12, "person": team.senior.public_id}):
+        assert client.post(f"{address}/", wrong, content_type="application/json").status_code == 400, wrong
+    client.force_login(team.administrator)
+    people = client.get(f"{address}s/").json()["people"]
+    assert {one["person"]: one["goal"] for one in people}[person.public_id] == 12
+    assert len(people) == 1 + len(team.annotators) + len(team.seniors)
+    sent = {"goal": None, "person": person.public_id}
+    assert client.post(f"{address}s/", sent, content_type="application/json").json() == sent
+    assert not DailyGoal.objects.exists()
+
+
 def test_opening_the_page_of_a_notice_reads_it(team: Team, client: Client) -> None:
     item = make_item(team, "self_check_single")
     page = item.get_absolute_url()

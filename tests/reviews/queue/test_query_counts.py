@@ -95,4 +95,4 @@ def test_what_pages_read(team: Team, items: int) -> None:
     make_item(team, "expert")
     assert queries(lambda: read_counters(team.project)) == 2
     assert queries(lambda: read_progress(project=team.project)) <= 4
-    assert queries(lambda: read_my_work(actor=team.annotator, project=team.project)) <= 7
+    assert queries(lambda: read_my_work(actor=team.annotator, project=team.project)) <= 8

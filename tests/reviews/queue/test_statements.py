@@ -1,12 +1,13 @@
 """Rows that claim and submit read and lock; hand-written SQL gives the same result as the ORM's query."""
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.utils import timezone
 
 from annotator.errors import DomainError, Hidden
@@ -249,3 +250,16 @@ def test_the_load_of_people_is_what_the_orm_counts() -> None:
             got = statements.count_recent_reviews(project=project, people=people, since=since, limit=limit)
             assert got == {key: min(count, limit) for key, count in expected.items()}
         assert expected[person.pk] == earlier + (2 if change else 3)
+
+
+def test_each_queue_is_read_from_its_index(team: Team) -> None:
+    """A partial index is used only if the condition is written as in the index; otherwise a claim reads all slots."""
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL plans by the size of the tables.")
+    make_item(team, "cross_check")
+    person = team.annotators[1]
+    queues = queues_for(roles=frozenset({Role.ANNOTATOR}), versions=read_versions(team.project), stage=None)
+    statement, values = statements.candidates(person, team.project, queues, {}, 1)
+    plan = [str(row[-1]) for row in rows(f"EXPLAIN QUERY PLAN {statement}", values)]
+    assert [step for step in plan if step.startswith("SCAN s")] == []
+    assert {"slot_reserved", "slot_out_of_turn", "slot_queue"} <= set(re.findall(r"slot_\w+", " ".join(plan)))

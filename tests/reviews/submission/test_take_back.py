@@ -39,7 +39,7 @@ from reviews.services.submission.take_back import TAKE_BACK_SECONDS, can_take_ba
 from tests.consistency import assert_consistent
 from tests.factories import Team, changed, claim_and_submit, current, give_role, make_item, open_slot
 from tests.pages import one_line
-from tests.reviews.gold.gold_team import certain, gold_team, make_gold, take
+from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, take
 
 pytestmark = pytest.mark.django_db
 
@@ -245,6 +245,82 @@ def test_a_gold_item_is_taken_back_like_any_other(monkeypatch: pytest.MonkeyPatc
     late(team, claim)
     with pytest.raises(Conflict, match="That time is over"):
         undo(claim)
+
+
+def test_after_the_time_no_answer_tells_a_gold_item_from_one_whose_stage_has_ended(
+    monkeypatch: pytest.MonkeyPatch, client: Client
+) -> None:
+    """A gold item never settles, so the reason must not depend on what became of the item."""
+    team = gold_team()
+    person = team.annotators[3]
+    waits, ended, again = (make_item(team, STAGE) for _ in range(3))
+    claims = [claim_and_submit(person, one, "approve").slot.claims.get() for one in (waits, ended, again)]
+    claim_and_submit(team.annotators[2], ended, "approve")
+    restarted(team, claims[2])
+    make_gold(team)
+    certain(monkeypatch, team)
+    make_item(team, STAGE)
+    gold = take(person, team)
+    assert gold.slot.is_gold
+    submit_review(actor=person, slot=gold.slot, token=gold.token, verdict="approve")
+    late(team, gold)
+    client.force_login(person)
+    answers = set()
+    for claim in [*claims, gold]:
+        page = one_line(client.post(f"/work/{claim.slot.public_id}/take-back/", follow=True))
+        api = client.post(f"/api/work/{claim.slot.public_id}/take-back/", {"token": claim.token}, "application/json")
+        said = re.findall(r"A review can be taken back[^<]+|This stage has ended[^<]+|was reassigned[^<]+", page)
+        answers.add((*said, api.status_code, api.content))
+    assert len(answers) == 1
+    assert "That time is over" in str(answers)
+
+
+def test_skipped_items_are_listed_and_taken_again(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    """The list tells nothing about colleagues, and a gold item looks like the others."""
+    team = gold_team()
+    person, colleague = team.annotators[3], team.annotators[2]
+    plain = [make_item(team, STAGE) for _ in range(3)]
+    for _ in plain:
+        skip(actor=person, token=take(person, team).token)
+    make_gold(team)
+    certain(monkeypatch, team)
+    make_item(team, STAGE)
+    gold = take(person, team)
+    skip(actor=person, token=gold.token)
+    client.force_login(person)
+
+    def rows() -> dict[str, str]:
+        page = one_line(client.get("/"))
+        found = re.findall(r'<li class="row spread">(.*?)</li>', page)
+        return {re.search(r"take-back|work/([^/]+)/", row)[1]: row for row in found}  # type: ignore[index]
+
+    before = rows()
+    assert list(before) == [one.slot.public_id for one in Claim.objects.filter(person=person).order_by("-pk")]
+    shapes = set()
+    for claim in Claim.objects.filter(person=person).select_related("slot__dialogue"):
+        row, dialogue = before[claim.slot.public_id], claim.slot.dialogue
+        for secret in (claim.slot.public_id, dialogue.public_id, dialogue.external_id, dialogue.title):
+            row = row.replace(secret, "…")
+        shapes.add(re.sub(r"<time.*?</time>|csrfmiddlewaretoken[^>]+", "", row))
+    assert len(shapes) == 1, shapes
+    # A colleague who takes the slot changes nothing in the list; the button says why it does nothing.
+    taken = Claim.objects.get(person=person, slot__dialogue=plain[0])
+    theirs = claim_slot(actor=colleague, slot=taken.slot)
+    assert list(rows()) == list(before)
+    answer = client.post(f"/work/{taken.slot.public_id}/take-back/", follow=True)
+    assert "A colleague is working on this item" in one_line(answer)
+    release(actor=colleague, token=theirs.token)
+    client.post(f"/work/{taken.slot.public_id}/take-back/")
+    assert Claim.objects.get(person=person, state=ClaimState.LIVE).slot == taken.slot
+    assert taken.slot.public_id not in rows()
+    client.post(f"/work/{gold.slot.public_id}/take-back/")
+    gold.refresh_from_db()
+    assert gold.state == ClaimState.LIVE
+    # What has left the stage is not listed.
+    supersede_cycle(actor=team.administrator, dialogue=plain[1], reason="Again.", force=True)
+    assert len(rows()) == 1
+    client.force_login(colleague)
+    assert "Skipped by you" not in one_line(client.get("/"))
 
 
 @pytest.mark.parametrize("give_back", [skip, release])
