@@ -7,7 +7,7 @@ from itertools import groupby
 from playwright.sync_api import Browser, expect
 
 from scripts.demo_scene import CHINESE, CONSTRAINED, DISPUTED
-from scripts.environment import ROOT, Stop
+from scripts.environment import ROOT
 from scripts.film import Film, open_film, write_sheets
 
 PAGE = ROOT / "docs" / "journeys.md"
@@ -158,19 +158,25 @@ def write_keys(films: dict[int, dict[str, Film]]) -> None:
 
 
 def _account(films: dict[int, Film]) -> str:
-    """Return the table of frames and keys, and the counts. Raises Stop if the widths need different keys."""
-    first, *others = films.values()
-    if any([frame.keys for frame in one.frames] != [frame.keys for frame in first.frames] for one in others):
-        raise Stop("A journey needs other keys at another width. Show both in docs/journeys.md.")
-    rows = [f"| {n} | {frame.title} | {_keys(frame.keys)} |" for n, frame in enumerate(first.frames, 1)]
-    counts = f"{first.presses} keystrokes, and {first.characters} characters typed into fields"
-    return "\n".join(
-        ["", "| picture | what it shows | keys before it |", "|---|---|---|", *rows, "", f"{counts}.", "", ""]
-    )
+    """Return the table of frames and keys, and the counts, for each width where they differ. ``films``: by width."""
+    rows = ["| picture | what it shows | keys before it |", "|---|---|---|"]
+    for number, frames in enumerate(zip(*(film.frames for film in films.values()), strict=True), 1):
+        keys = _by_width({width: _keys(frame.keys) for width, frame in zip(films, frames, strict=True)})
+        rows.append(f"| {number} | {frames[0].title} | {keys} |")
+    presses = _by_width({width: f"{film.presses} keystrokes" for width, film in films.items()})
+    typed = max(film.characters for film in films.values())
+    return "\n".join(["", *rows, "", f"{presses}, and {typed} characters typed into fields.", "", ""])
+
+
+def _by_width(texts: dict[int, str]) -> str:
+    """Return the text of all widths, or each text with its width."""
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{text} ({width} px)" for width, text in texts.items())
 
 
 def _keys(keys: list[str]) -> str:
-    """Return keys for a page, repeated ones once with their number. Typed text is written as “…”."""
-    runs = [(key, len(list(run))) for key, run in groupby(keys)]
+    """Return keys for a page, repeated ones once with their number. The beginning of a typed text has quotes."""
+    runs = [(key if len(key) <= 40 else f"{key[:40]}…”", len(list(run))) for key, run in groupby(keys)]
     shown = (key if key.startswith("“") else f"`{key.replace('Control', 'Ctrl')}`" for key, _ in runs)
     return " ".join(f"{one} × {count}" if count > 1 else one for one, (_, count) in zip(shown, runs, strict=True))

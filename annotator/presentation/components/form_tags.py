@@ -167,7 +167,7 @@ def value_field(
         rows=4 if field.kind is Kind.JSON else 3,
         minimum=field.minimum if counts and field.minimum is not None else "",
         maximum=field.maximum if counts and field.maximum is not None else "",
-        placeholder="no limit" if field.bound else "",
+        placeholder=gettext("no limit") if field.bound else "",
         action_label=action_label,
         mode="decimal" if field.is_number else "",
         size="short" if bare and (field.is_number or (size and field.options)) else size,
@@ -187,9 +187,9 @@ def _type_of(field: Field) -> str:
 
 
 def _note(field: Field) -> str:
-    words = [label_of("field", field.kind).text]
-    words += ["required"] if field.required else []
-    return ", ".join([*words, "not an argument of the tool"] if field.unknown else words)
+    words = [gettext(label_of("field", field.kind).text)]
+    words += [gettext("required")] if field.required else []
+    return gettext(", ").join([*words, gettext("not an argument of the tool")] if field.unknown else words)
 
 
 @register.simple_tag
