@@ -53,7 +53,7 @@ def make_demo(data: Path) -> dict[str, str]:
 def running(made: Path, data: Path) -> Iterator[str]:
     """Run a copy of a demo in ``data`` on a free port; yield its address."""
     shutil.copytree(made, data)
-    command = [sys.executable, ROOT / "scripts" / "start.py", "demo", "--port", "0", "--data", data]
+    command: list[str | Path] = [sys.executable, ROOT / "scripts" / "start.py", "demo", "--port", "0", "--data", data]
     server = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     )

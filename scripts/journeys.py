@@ -148,12 +148,9 @@ def write_keys(films: dict[int, dict[str, Film]]) -> None:
     """Write the keys of each journey between its marks in the page. ``films``: by width, then by name."""
     text = PAGE.read_text(encoding="utf-8")
     for name in JOURNEYS:
-        text = re.sub(
-            rf"(<!-- keys of {name} -->\n).*?(<!-- end -->)",
-            lambda found, name=name: found[1] + _account({width: films[width][name] for width in films}) + found[2],
-            text,
-            flags=re.S,
-        )
+        before, mark, rest = text.partition(f"<!-- keys of {name} -->\n")
+        _, end, after = rest.partition("<!-- end -->")
+        text = before + mark + _account({width: films[width][name] for width in films}) + end + after
     PAGE.write_text(text, encoding="utf-8")
 
 
