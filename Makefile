@@ -6,7 +6,7 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(usable)' 2>/dev/null && echo /usr/bin/p
 PORT ?= 8000
 ARGS ?=
 
-.PHONY: help demo demo-reset test check fmt translations loaders clients bench bench-full
+.PHONY: help demo demo-reset test check fmt translations loaders clients bench bench-full screenshots
 .DEFAULT_GOAL := help
 
 start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no Python was found on the PATH." >&2; exit 1; }; \
@@ -45,3 +45,6 @@ bench:  ## measure speed with 1,000 and 20,000 dialogues
 
 bench-full:  ## the same with 100,000 dialogues
 	$(start) run python scripts/bench.py --full $(ARGS)
+
+screenshots:  ## take the pictures of the docs again, from demos of their own
+	$(start) run python -m scripts.screenshots $(ARGS)

@@ -1,44 +1,23 @@
-"""Take the screenshots in ``docs/screenshots`` from a new demo that is running.
+"""``make screenshots``: take the pictures in ``docs/screenshots`` and ``docs/journeys`` from new demos of its own."""
 
-make demo PORT=8001 ARGS="--data var/screenshots"
-.venv/bin/python -m scripts.screenshots http://127.0.0.1:8001 var/screenshots
-"""
-
+import argparse
 import json
-import os
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from scripts.environment import ROOT, Stop
+from scripts.demo_scene import make_demo, running
+from scripts.environment import ROOT, Stop, print_line
+from scripts.film import SIZES
+from scripts.journeys import film_journeys, write_keys
 from scripts.private_services import find_chromium
 
 FOLDER = ROOT / "docs" / "screenshots"
-
-
-def find_pages(data: Path) -> dict[str, str]:
-    """Return the pages to open: dialogues by external id, and the items that Boris and Amina have claimed by name."""
-    os.environ |= {"ASSAY_MODE": "embedded", "ASSAY_DATA": str(data.resolve())}
-    os.environ["DJANGO_SETTINGS_MODULE"] = "annotator.config.settings"
-    import django
-
-    django.setup()
-    from annotator.models import Dialogue, User
-    from reviews.models import Slot
-    from reviews.services.queue.claims import claim_slot
-
-    boris, amina = User.objects.get(username="boris"), User.objects.get(username="amina")
-    slot = Slot.objects.get(dialogue__external_id="warehouse-stock-03", state__in=("open", "claimed"))
-    if slot.holder is None:
-        claim_slot(actor=boris, slot=slot)
-    names = ("night-sky-01", "berth-01", "radio-01")
-    pages = {one.external_id: one.get_absolute_url() for one in Dialogue.objects.filter(external_id__in=names)}
-    claimed = Slot.objects.get(holder=amina, state="claimed")
-    return pages | {"boris": f"/work/{slot.public_id}/", "amina": f"/work/{claimed.public_id}/"}
 
 
 @contextmanager
@@ -114,29 +93,57 @@ def decision_tree(browser: Browser, url: str, pages: dict[str, str]) -> None:
         save(page, "decision-tree", full_page=True)
 
 
-def main(url: str, data: str) -> None:
-    pages = find_pages(Path(data))
-    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=find_chromium()) as browser:
-        workspace(browser, url, pages)
-        decision_tree(browser, url, pages)
-        with window_of(browser, url, "Ingrid") as page:
-            for name, path in (
-                ("assignments", "assignments/"),
-                ("accuracy", "statistics/accuracy/"),
-                ("agreement", "statistics/agreement/"),
+def stills(browser: Browser, url: str, pages: dict[str, str]) -> None:
+    """Take the single pictures."""
+    workspace(browser, url, pages)
+    decision_tree(browser, url, pages)
+    with window_of(browser, url, "Ingrid") as page:
+        for name, path in (
+            ("assignments", "assignments/"),
+            ("accuracy", "statistics/accuracy/"),
+            ("agreement", "statistics/agreement/"),
+        ):
+            visit(page, f"/p/everyday-assistants/{path}")
+            save(page, name, full_page=True)
+    with window_of(browser, url, "Lucia", width=1280, height=820) as page:
+        visit(page, f"{pages['radio-01']}validators/c1/")
+        save(page, "validator")
+        visit(page, f"{pages['berth-01']}replay/")
+        page.get_by_role("button", name="Run", exact=True).click()
+        page.locator("#round-4-head").evaluate("heading => heading.scrollIntoView()")
+        save(page, "replay")
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make screenshots", description="Take the pictures of the docs.")
+    parser.add_argument("--only", choices=["stills", "journeys"], help="take only these")
+    only = parser.parse_args(arguments).only
+    with tempfile.TemporaryDirectory(prefix="assay-pictures-") as folder:
+        made = Path(folder, "made")
+        made.mkdir()
+        print_line("Making a demo …")
+        try:
+            pages = make_demo(made)
+            with (
+                sync_playwright() as playwright,
+                playwright.chromium.launch(executable_path=find_chromium()) as browser,
             ):
-                visit(page, f"/p/everyday-assistants/{path}")
-                save(page, name, full_page=True)
-        with window_of(browser, url, "Lucia", width=1280, height=820) as page:
-            visit(page, f"{pages['radio-01']}validators/c1/")
-            save(page, "validator")
-            visit(page, f"{pages['berth-01']}replay/")
-            page.get_by_role("button", name="Run", exact=True).click()
-            page.locator("#round-4-head").evaluate("heading => heading.scrollIntoView()")
-            save(page, "replay")
+                if only != "journeys":
+                    print_line("Taking single pictures …")
+                    with running(made, Path(folder, "stills")) as url:
+                        stills(browser, url, pages)
+                if only != "stills":
+                    films = {}
+                    for width in SIZES:
+                        print_line(f"Filming the journeys at {width} px …")
+                        with running(made, Path(folder, str(width))) as url:
+                            films[width] = film_journeys(browser, url, width)
+                    write_keys(films)
+        except Stop as stop:
+            print(stop, file=sys.stderr, flush=True)
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

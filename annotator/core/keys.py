@@ -161,7 +161,7 @@ ACTIONS: dict[str, Action] = {
             Action("edit", "e", _("Edit the selected part"), places=WORKSPACE),
             Action("delete", "Backspace", _("Delete the selected part")),
             Action("message", "m", _("The message or text")),
-            Action("arguments", "v", _("The arguments")),
+            Action("arguments", "v", _("The arguments"), places=EDITOR | {Place.TRIAL}),
             Action("observation", "o", _("The observation")),
             Action("dependencies", "d", _("Set the dependencies"), places=frozenset({Place.STEP})),
             Action("add", "c", _("Choose a tool or category to add"), places=frozenset({Place.TASK, Place.CASE})),

@@ -158,7 +158,7 @@ class _Wording:
 
     def _value(self, change: Change, parts: tuple[str, ...]) -> _Said:
         field = field_at(change.anchor, self.fields)
-        what = f"“{field.title}”" if field is not None else part_words(change.anchor)
+        what = f"“{field.title}”" if field is not None else translated_text(part_words(change.anchor))
         if change.kind is ChangeKind.CHANGED:
             # What is not annotated has no value to compare with.
             if _is_annotation(parts) and None in (change.before, change.after):

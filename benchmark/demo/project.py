@@ -89,9 +89,9 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
             administrator=people["ingrid"],
             seniors=[people["yuki"], people["thandiwe"]],
             annotators=[people[name] for name in ("amina", "boris", "chen", "dilara")],
-            corrections=_records_by_id("corrections.jsonl"),
-            disagreements=_records_by_id("disagreements.jsonl"),
-            records=_records_by_id("dialogues.jsonl"),
+            corrections=records_by_id("corrections.jsonl"),
+            disagreements=records_by_id("disagreements.jsonl"),
+            records=records_by_id("dialogues.jsonl"),
         )
         weeks.play_first_weeks(scenario)
         weeks.play_last_week(scenario)
@@ -171,7 +171,8 @@ def _import_candidates(administrator: User, project: Project, name: str, native_
     jobs.run(batch.job_id)
 
 
-def _records_by_id(name: str) -> dict[str, dict[str, Any]]:
+def records_by_id(name: str) -> dict[str, dict[str, Any]]:
+    """Return the records of a file of the demo's data by id."""
     return {row["id"]: row for row in _lines(FOLDER / name)}
 
 

@@ -3,7 +3,8 @@
 // The textarea has the value: the form sends it, the server renders it, and it works without this module. The editor is
 // in the shadow root, so the page's styles and htmx swaps do not affect it. Its style sheets are adopted ones, which
 // the content security policy allows. Its colours are the page's custom properties, so it follows the theme. On the
-// textarea it fires `input` during typing, and `change` when the focus leaves.
+// textarea it fires `input` during typing, and `change` when the focus leaves. `assay:editor` says that it is there: it
+// is taller than the textarea.
 //
 // Tab leaves the editor, as in any field. With `data-tab="indent"` (default for Python) Tab indents, and Escape
 // followed by Tab leaves; a line below the editor says so.
@@ -86,6 +87,7 @@ class CodeEditor extends HTMLElement {
       this.#view.focus();
     }
     textarea.closest("form")?.addEventListener("reset", () => setTimeout(() => this.refresh()));
+    this.dispatchEvent(new CustomEvent("assay:editor", {bubbles: true}));
   }
 
   #extensions(cm, indents) {

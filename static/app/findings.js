@@ -59,6 +59,12 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   row.scrollIntoView({block: "nearest"});
 });
 
+// An editor above the row was taller than its field.
+document.addEventListener("assay:editor", () => {
+  const {activeElement} = document;
+  if (activeElement?.matches("#inspector .finding-row")) activeElement.scrollIntoView({block: "nearest"});
+});
+
 document.addEventListener(
   "toggle",
   ({target, newState}) => {
