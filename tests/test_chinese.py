@@ -24,6 +24,7 @@ from annotator.core.text import Message, counted_message
 from annotator.services.accounts.languages import choose_language
 from annotator.translation import place_name, translated, translated_text
 from reviews.core.protocols import read_protocol
+from reviews.services.protocols.readers import in_reader_language
 from scripts.template_rules import READ_ATTRIBUTES, VERBATIM, VOID
 from tests.access_project import AccessProject, access, module_access
 from tests.access_table import EXPECTED
@@ -189,6 +190,16 @@ def test_the_findings_of_checks_are_stored_in_english_and_shown_in_chinese() -> 
         assert [text for text, chinese in shown.items() if chinese == text] == []
         assert place_name(faulty, "/tasks/t1/steps/a/arguments/city") == "任务 1、调用 a searchHotels、参数 city"
     assert not any(CHARACTERS.search(text.replace("订一个房间", "")) for text in shown)
+
+
+def test_texts_of_a_preset_and_sentences_about_constraints_are_shown_in_chinese_and_what_people_wrote_is_not() -> None:
+    told = "Constraint 1 (interaction_rounds) requires at least 5, but this constraint allows at most 3."
+    with override(CHINESE):
+        assert in_reader_language("Cross-check") == "交叉检查"
+        assert in_reader_language("Our own check") == "Our own check"
+        shown = translated_text(f"{told} Change one of them.")
+        assert shown == "约束 1（interaction_rounds）要求至少 5，但此约束最多允许 3。请更改其中之一。"
+    assert in_reader_language("Cross-check") == "Cross-check"
 
 
 @given(st.sampled_from([text for text in FINDINGS + CONSTRAINTS + EDITS if "_words" not in text]), st.data())
