@@ -194,6 +194,8 @@ function focusFirstField() {
   // The list of tools comes before the arguments, but is rarely what is wrong.
   const first = free.find((one) => one.localName !== "select") ?? free[0];
   first?.focus();
+  // A value is usually replaced, a text corrected.
+  if (first?.localName === "input") first.select();
   return Boolean(first);
 }
 

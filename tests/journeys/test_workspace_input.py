@@ -118,8 +118,7 @@ def test_e_edits_the_selected_place_where_nothing_has_the_focus(window_of, team)
     page = window.page
     page.goto(f"{page.url}?at=/tasks/t1/steps/s1&panel=findings")
     page.keyboard.press("e")
-    expect(page.locator("#i-head")).to_be_focused()
-    expect(page.locator("#answer-text")).to_be_visible()
+    expect(page.locator("#answer-text")).to_be_focused()
 
 
 def test_a_letter_that_is_no_key_chooses_nothing_in_a_closed_select(window_of, team):
@@ -212,7 +211,7 @@ def test_an_answer_that_comes_late_leaves_the_editor_that_was_opened_since(windo
     expect(page.locator("#user-message")).to_be_focused()
     # Escape, the key e and Undo are of the place that is open, too, not of the one that was edited before.
     expect(window.chat.locator("[aria-current]")).to_have_id("at-tasks-t1-user_5f_message")
-    assert page.locator("#toolbar [name=at]").evaluate_all("all => all.map(one => one.value)") == ["/tasks/t1"] * 2
+    assert {*page.locator("#toolbar [name=at]").evaluate_all("all => all.map(one => one.value)")} == {"/tasks/t1"}
     with window.saving():
         page.keyboard.type(" by one")
     task = draft_of(team)["tasks"][0]
