@@ -37,7 +37,7 @@ from reviews.services.gold.creation import gold_stage, make_gold_item, people_fo
 from reviews.services.gold.results import not_scored
 from reviews.services.gold.settings import retire_gold_item, set_gold_rate
 from reviews.services.protocols.versions import adopt_protocol, current_protocol, parse
-from reviews.services.queue import claims
+from reviews.services.queue import claim_rows, claims
 from reviews.services.queue.claims import claim_next, claim_slot, expire_overdue, heartbeat
 from reviews.services.queue.gold_claims import items_for
 from reviews.services.queue.progress import read_my_work, read_progress
@@ -307,7 +307,7 @@ def test_the_tables_refuse_two_people_in_one_slot(team: Team, monkeypatch: pytes
     certain(monkeypatch, team)
     held = take(team.annotators[3], team)
     with pytest.raises(IntegrityError), transaction.atomic():
-        claims._new_claim(actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE))
+        claim_rows.new_claim(actor=team.annotators[4], slot=held.slot, stage=gold_stage(team.project, STAGE))
 
 
 def test_given_back_it_comes_to_nobody_else(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
