@@ -1,8 +1,9 @@
 // The checklist of a review, and the errors that the reviewer's edits suggest: keys, focus and times.
 //
 //   .checklist > fieldset > .check-item   a question: y answers Yes and goes on, n answers No and opens the note,
-//                                         Shift+Y answers the rest of the fieldset with Yes. The keys work while the
-//                                         focus is in the question, so that no other key is bound twice
+//                                         Shift+Y answers the rest of the fieldset with Yes, j and k go to the next
+//                                         and the previous question. The keys work while the focus is in a question, so
+//                                         that no other key is bound twice
 //   data-required                         on a question that must be answered: [data-blank-questions] leads to the
 //                                         first one that is not
 //   [data-all-blank]                      asks once whether an approval without any answer or note is meant; sending
@@ -51,6 +52,18 @@ function goOn(row) {
   const next = after.find(isOpen) ?? all.find(isOpen) ?? after[0];
   if (next) focusRow(next);
   else finish();
+}
+
+/** Go to the next or the previous question; after the last one, to what sends the review. */
+function walk(row, event) {
+  const names = namesOf(event);
+  const [next, previous] = ["next-place", "previous-place"].map((one) => names.includes(scriptedKey(one)));
+  if (!next && !previous) return false;
+  const all = rows();
+  const other = all[all.indexOf(row) + (next ? 1 : -1)];
+  if (other) focusRow(other);
+  else if (next) finish();
+  return true;
 }
 
 function finish() {
@@ -129,6 +142,7 @@ document.addEventListener(
       focusRow(row);
       return;
     }
+    if (isOn() && walk(row, event)) return event.preventDefault();
     const action = actionOf(event);
     if (!action || !isOn()) return;
     event.preventDefault();

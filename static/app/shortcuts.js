@@ -54,7 +54,8 @@ function goTo(item) {
   lastItem = item;
   focusOn(item);
   item.scrollIntoView({block: "nearest"});
-  const opens = item.querySelector("[data-action=edit]") ?? document.getElementById(item.dataset.select ?? "")?.querySelector("[data-action=edit]");
+  const other = document.getElementById(item.dataset.select ?? "");
+  const opens = [item, other].map((one) => one?.querySelector("[data-action=edit]")).find(Boolean) ?? (other?.matches("a") && other);
   if (moved && opens) follow(opens);
 }
 
@@ -156,6 +157,13 @@ function takeHeld(event) {
   if (usable(held) && !(event.repeat && held.dataset.action === "palette")) held.click();
 }
 
+/** Whether a control of the editor belongs to another place than the one that has the focus. */
+function isElsewhere(element, item) {
+  const selected = document.querySelector("#chat [data-nav-item][aria-current]");
+  if (!selected || !element.closest("#inspector") || document.activeElement?.closest("[data-nav-item]") !== item) return false;
+  return Boolean(item?.closest("#chat")) && item !== selected && item.dataset.select !== selected.id && !item.contains(selected) && !selected.contains(item);
+}
+
 function handle(names, event) {
   for (const name of names) if (Object.keys(WALKS).some((one) => scriptedKey(one) === name) && !find(name, currentItem())) return walk(name);
   if (isOpening()) {
@@ -171,7 +179,8 @@ function handle(names, event) {
     if (element) {
       // What is selected is deleted only where the focus is on it, or in its editor.
       const deletes = element.dataset.action === "delete";
-      if (event.repeat || (deletes && !document.activeElement?.closest("[data-nav-item], #inspector"))) return true;
+      if (event.repeat || isElsewhere(element, item)) return true;
+      if (deletes && !document.activeElement?.closest("[data-nav-item], #inspector")) return true;
       if (element.matches("[data-key-twice]")) follow(element, [names]);
       else act(element);
       if (element.dataset.action === "edit") fieldsFrom = element;

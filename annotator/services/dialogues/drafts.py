@@ -258,6 +258,19 @@ def _step(*, actor: User, draft: Draft, back: bool, edit_id: str) -> Edited:
     return Edited(draft, anchor)
 
 
+def note_move(*, actor: User, draft: Draft, operation: dict[str, Any], edit_id: str) -> Edited | None:
+    """Add a step that leaves the content as it is, for what is undone beside the content, such as a waiver.
+
+    Once for each ``edit_id``: returns None the second time. The caller is in a transaction.
+    """
+    edit_id = _readable(edit_id)
+    draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+    if edit_id and draft.steps.filter(edit_id=edit_id).exists():
+        return None
+    _move(draft, draft.content, operation=operation, edit_id=edit_id, state=StepState.MOVE)
+    return Edited(draft, str(operation["anchor"]))
+
+
 def _readable(edit_id: str) -> str:
     return edit_id.replace("\x00", "")[:40]
 

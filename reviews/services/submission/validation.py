@@ -22,7 +22,7 @@ from annotator.models import Draft, Project, Revision, User, Waiver
 from annotator.services.dialogues.drafts import find_open_draft
 from annotator.services.dialogues.revisions import as_stored
 from annotator.services.dialogues.untried import start_runs
-from annotator.translation import place_name
+from annotator.translation import place_name, translated_text
 from reviews.core.protocols import Protocol, Stage, StageKind
 from reviews.core.protocols import offered_verdicts as verdicts_of
 from reviews.models import Slot, Verdict
@@ -271,7 +271,7 @@ def _sentence(number: str, findings: list[Finding], document: dict[str, Any]) ->
     """Return what to do about the findings, with the first one and its place."""
     first = findings[0]
     place = place_name(document, first.anchor) if first.anchor else _("the whole dialogue")
-    return f"{number % {'count': len(findings)}} {capital(place)}: {first.message}"
+    return f"{number % {'count': len(findings)}} {capital(place)}: {translated_text(first.message)}"
 
 
 def _as_data(findings: list[Finding]) -> list[dict[str, str]]:

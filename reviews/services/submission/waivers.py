@@ -19,8 +19,10 @@ from annotator.core.schema.canonical import shortened
 from annotator.core.validators.matrix import REJECTS_REFERENCE
 from annotator.core.validators.trial import Subject, subjects_of
 from annotator.errors import Conflict, Denied, Invalid
-from annotator.models import Dialogue, Project, Revision, ToolsetRevision, User, Waiver
+from annotator.models import Dialogue, Draft, Project, Revision, StepState, ToolsetRevision, User, Waiver
 from annotator.services.database.compiled import compiled
+from annotator.services.dialogues import drafts
+from annotator.services.dialogues.drafts import Edited
 from annotator.services.dialogues.revisions import check_document, hold_dialogue
 from annotator.services.dialogues.trials import known_outcomes
 from annotator.services.history.events import append_event
@@ -151,6 +153,36 @@ def unwaive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str
     return len(rows)
 
 
+def last_waivers(*, actor: User, work: Work, draft: Draft) -> list[Waiver]:
+    """Return the waivers that the actor gave at once after the last edit that is not undone; none if there are none."""
+    last_edit = (
+        draft.steps.filter(state=StepState.DONE).order_by("-version").values_list("created_at", flat=True).first()
+    )
+    mine = Waiver.objects.in_effect().filter(dialogue=work.slot.dialogue, author=actor)
+    latest = mine.filter(created_at__gt=last_edit or draft.created_at).order_by("-created_at", "-pk").first()
+    return [] if latest is None else list(mine.filter(created_at=latest.created_at).order_by("pk"))
+
+
+def undo_waivers(*, actor: User, work: Work, draft: Draft, edit_id: str = "") -> Edited | None:
+    """Take back the waivers that are the last thing the actor did; return None if that was an edit.
+
+    Once for each ``edit_id``. Raises as ``unwaive``.
+    """
+    with transaction.atomic():
+        hold_dialogue(work.slot.dialogue_id)
+        given = last_waivers(actor=actor, work=work, draft=draft)
+        if not given:
+            return None
+        moved = drafts.note_move(
+            actor=actor, draft=draft, operation={"op": "unwaive", "anchor": given[0].anchor}, edit_id=edit_id
+        )
+        if moved is None:
+            return None
+        for one in given:
+            unwaive(actor=actor, work=work, check=one.check_id, anchor=one.anchor, value_hash=one.value_hash)
+    return moved
+
+
 def earlier_reasons(*, actor: User, project: Project, checks: Collection[str]) -> list[str]:
     """Return the reasons that the actor gave most often for these checks in this project, at most ``MAX_OFFERED``.
 
@@ -197,7 +229,7 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
         # The lock serialises counting and writing.
         hold_dialogue(slot.dialogue_id)
         mine = Waiver.objects.filter(dialogue=slot.dialogue, author=actor)
-        count = mine.count()
+        count, now = mine.count(), timezone.now()
         alike = mine.in_effect().filter(anchor__in=[anchor[:600] for _check, anchor, _hash in keys]).order_by("pk")
         latest = {(one.check_id, one.anchor, one.value_hash): one for one in alike}
         written = []
@@ -220,6 +252,8 @@ def _write(actor: User, slot: Slot, keys: Sequence[Key], reason: str) -> list[Wa
                     value_hash=key[2],
                     reason=reason,
                     sealed=sealed,
+                    # Those given at once are taken back at once.
+                    created_at=now,
                 )
                 latest[key] = waiver
             written.append(waiver)

@@ -36,7 +36,7 @@ from reviews.services.feedback.mentions import suggested_names
 from reviews.services.queue import claims
 from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import validation
-from reviews.services.submission.waivers import earlier_reasons
+from reviews.services.submission.waivers import earlier_reasons, last_waivers
 from reviews.services.submission.workbench import Workbench
 from reviews.views.examples import examples_context
 from reviews.views.workspace.case_editor import case_editor
@@ -133,6 +133,8 @@ def workbench_context(
     work_url = links.pop("")
     # Every edit adds a version, so a new draft has nothing to undo.
     undoable, redoable = undo_and_redo(bench.draft) if bench.draft.version else (False, False)
+    if not undoable and any(one.waiver for one in bench.view.warnings):
+        undoable = bool(last_waivers(actor=request.user, work=work, draft=bench.draft))
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         **_CHOICES,
         "work_url": work_url,

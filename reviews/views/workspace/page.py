@@ -4,6 +4,7 @@ Every edit is one POST that changes the stored draft. htmx receives the parts th
 is redirected to the page.
 """
 
+import json
 from typing import Any
 from urllib.parse import urlencode
 
@@ -112,19 +113,35 @@ def edit(request: PageRequest, slot: str) -> HttpResponse:
 def history(request: PageRequest, slot: str, action: str) -> HttpResponse:
     """Undo, redo or reset."""
     bench = open_bench(request, slot)
-    at = request.POST.get("at")
+    at, sentence = request.POST.get("at"), ""
     try:
         if action == "reset":
             draft = drafts.reset_draft(actor=request.user, draft=bench.draft)
         else:
-            step = drafts.undo if action == "undo" else drafts.redo
-            edited = step(actor=request.user, draft=bench.draft, edit_id=request.POST.get("edit", ""))
+            edited, sentence = _undo_or_redo(request, bench, action)
             # A comment that is being written stays about its place.
             stays = request.POST.get("panel") == "comments"
             draft, at = edited.draft, at if stays else edited.anchor or at
     except DomainError as error:
         return _refused(request, bench, error)
-    return _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
+    response = _answer(request, bench, draft, at=at, panel=request.POST.get("panel"), inspector=True)
+    if sentence:
+        place = place_name(draft.document(), edited.anchor)
+        response["HX-Trigger"] = json.dumps({"assay:toast": {"text": sentence % {"place": place}}})
+    return response
+
+
+def _undo_or_redo(request: PageRequest, bench: Workbench, action: str) -> tuple[drafts.Edited, str]:
+    """Return the draft, and what to say if the place that has changed may be out of sight."""
+    step: dict[str, Any] = {"actor": request.user, "draft": bench.draft, "edit_id": request.POST.get("edit", "")}
+    if action == "redo":
+        edited, sentence = drafts.redo(**step), _("Redone: a change at %(place)s.")
+    else:
+        waived = waivers.undo_waivers(work=bench.work, **step)
+        if waived is not None:
+            return waived, _("Undone: the waiver at %(place)s. The warning counts again.")
+        edited, sentence = drafts.undo(**step), _("Undone: a change at %(place)s.")
+    return edited, "" if edited.anchor.startswith(request.POST.get("at") or "/") else sentence
 
 
 @login_required

@@ -8,9 +8,19 @@ from annotator.core.findings import keys_digest
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Waiver
 from annotator.models import Finding as StoredFinding
+from annotator.services.dialogues.drafts import edit_draft, undo
 from reviews.services.queue.claims import claim_slot
 from reviews.services.queue.slot_work import Work, load_slot_work
-from reviews.services.submission.waivers import earlier_reasons, live_waivers, unwaive, waive, waive_alike, waive_all
+from reviews.services.submission.waivers import (
+    earlier_reasons,
+    live_waivers,
+    undo_waivers,
+    unwaive,
+    waive,
+    waive_alike,
+    waive_all,
+)
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import (
     Team,
     adopt_c3,
@@ -56,6 +66,30 @@ def test_a_waiver_is_taken_back_and_stays_in_the_history(team: Team) -> None:
     waive(actor=actor, work=work, reason="Wanted.", **KEY)
     assert list(live_waivers(actor=actor, dialogue=item).values()) == ["Wanted."]
     assert Waiver.objects.count() == 2
+
+
+def test_undo_takes_back_the_last_thing_be_it_an_edit_or_a_waiver(team: Team) -> None:
+    """It reverted an older edit elsewhere, and the waiver stayed."""
+    work, actor = working(team, make_item(team, "self_check")), team.annotator
+    bench = open_workbench(actor=actor, slot_id=work.slot.public_id)
+    operation = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "And in Ghent?"}
+    draft = edit_draft(actor=actor, draft=bench.draft, operation=operation, seen=0).draft
+    asked = {"actor": actor, "work": work, "draft": draft}
+    assert undo_waivers(**asked) is None
+    waive(actor=actor, work=work, reason="Wanted.", **KEY)
+    keys = [("label.x", f"/tasks/t1/steps/s{n}", str(n)) for n in range(2)]
+    waive_alike(actor=actor, work=work, keys=keys, shown=keys_digest(keys), reason="Wanted.")
+    undone = undo_waivers(**asked, edit_id="a")
+    assert undone is not None
+    assert (undone.anchor, undone.draft.version) == ("/tasks/t1/steps/s0", 2)
+    assert [anchor for _check, anchor, _hash in live_waivers(actor=actor, dialogue=work.slot.dialogue)] == ["/tasks/t1"]
+    # The same request again, after a lost answer.
+    assert undo_waivers(**asked, edit_id="a") is None
+    assert undo(actor=actor, draft=draft, edit_id="a").draft.content == draft.content
+    assert undo_waivers(**asked, edit_id="b") is not None
+    assert live_waivers(actor=actor, dialogue=work.slot.dialogue) == {}
+    assert undo_waivers(**asked, edit_id="c") is None
+    assert undo(actor=actor, draft=draft, edit_id="c").draft.content == bench.draft.base.content
 
 
 def test_a_blind_reviewer_takes_back_only_what_they_waived_there(team: Team) -> None:
