@@ -346,19 +346,22 @@ def _require_complete(
     dispute: Dispute, lines: list[RulingLine], kinds: frozenset[str], moot: Mapping[str, str]
 ) -> None:
     known, ruled = dispute.disputed, {line.anchor for line in lines}
-    missing = [anchor for anchor in known if anchor not in ruled and anchor not in moot]
-    if missing:
+    unexplained = [line.anchor for line in lines if line.reason_kind not in kinds]
+    if any(anchor not in ruled and anchor not in moot for anchor in known):
+        # As the page counts them: a decision without a reason is open, too.
+        still_open = [
+            anchor for anchor in known if anchor in unexplained or (anchor not in ruled and anchor not in moot)
+        ]
         raise Invalid(
             _("Settle every place. %(count)s of %(total)s are still open. The first is %(place)s.")
-            % {"count": len(missing), "total": len(known), "place": dispute.words(missing[0])},
-            anchors=missing,
+            % {"count": len(still_open), "total": len(known), "place": dispute.words(still_open[0])},
+            anchors=still_open,
         )
-    for line in lines:
-        if line.reason_kind not in kinds:
-            raise Invalid(
-                _("Choose a reason for %(place)s.") % {"place": dispute.words(line.anchor)},
-                anchor=line.anchor,
-            )
+    if unexplained:
+        raise Invalid(
+            _("Choose a reason for %(place)s.") % {"place": dispute.words(unexplained[0])},
+            anchors=unexplained,
+        )
 
 
 def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:
