@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.utils import timezone
 
 from annotator.errors import DomainError, Hidden
