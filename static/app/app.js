@@ -211,8 +211,11 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   localTimes(document);
 });
 
-// A page that refuses a form starts with its errors, also for screen readers.
-focusOn(document.querySelector(".error-summary[data-autofocus]"));
+// A page that refuses a form starts with its errors, also for screen readers. It does so once: a later swap leaves the
+// focus where the user works.
+const errors = document.querySelector(".error-summary[data-autofocus]");
+errors?.removeAttribute("data-autofocus");
+focusOn(errors);
 
 function focusOn(element) {
   if (!element) return;

@@ -398,6 +398,9 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   const {edits} = form.elements;
   edits.value = `${edits.value} ${random()}`.trim();
   ctx.request.body.set("edits", edits.value);
+  // If the page is left before the answer, the next one must know the save as its own.
+  const text = raw(keyOf(form));
+  if (text) write(keyOf(form), {...JSON.parse(text), edits: edits.value});
 });
 
 // A settlement concerns the saved draft: unsaved changes in the editor would be lost. (In the workspace, a review waits
