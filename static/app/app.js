@@ -11,6 +11,7 @@
 //   data-dialog="id"           click opens that <dialog> as a modal; data-close inside it closes it
 //   data-dismiss               click removes the notice around it
 //   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the given text
+//   button.fold                click shows or hides the lines after it; searching in the page shows them, too
 //   data-confirm="Question?"   on a form or its button: ask before submitting
 //   data-escape-to="selector"  Escape inside it moves the focus to that element
 //   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads
@@ -328,10 +329,22 @@ document.addEventListener("click", (event) => {
   at("[data-dismiss]")?.closest(".notice")?.remove();
   const copier = at("[data-copy], [data-copy-text]");
   if (copier) copy(copier);
+  const fold = at(".fold");
+  if (fold) setFold(fold, fold.ariaExpanded !== "true");
   for (const menu of document.querySelectorAll(OPEN_MENU)) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
+
+document.addEventListener("beforematch", ({target}) => {
+  if (target.matches(".folded")) setFold(target.previousElementSibling, true);
+});
+
+function setFold(button, open) {
+  button.ariaExpanded = String(open);
+  if (open) button.nextElementSibling.removeAttribute("hidden");
+  else button.nextElementSibling.setAttribute("hidden", "until-found");
+}
 
 async function copy(button) {
   const source = button.dataset.copy ? document.querySelector(button.dataset.copy) : null;

@@ -228,6 +228,10 @@ globalThis.htmx?.registerExtension("assay-autosave", {
   htmx_before_morph_node(element, {newNode}) {
     // What the user has opened stays open.
     if (element.localName === "details" && element.open) newNode.open = true;
+    if (element.matches?.(".fold[aria-expanded=true]")) {
+      newNode.ariaExpanded = "true";
+      newNode.nextElementSibling?.removeAttribute("hidden");
+    }
     if (!element.matches?.("form[data-autosave]")) return true;
     return !(isAhead(element) || "unsent" in element.dataset);
   },

@@ -15,6 +15,8 @@ _LINE = 40
 #: Characters around the parts to mark while a value is laid out. They are for private use in Unicode, so our texts
 #: never contain them. Around a number, the quotes are removed with them.
 OPEN, CLOSE, FIGURE, FIGURE_END = "\ue000", "\ue001", '"\ue002', '\ue003"'
+#: Lines of a list that always show, and how many more a list must have to be folded.
+_SHOWN_LINES, _MORE_LINES = 8, 6
 _SIGNS = re.compile(f"{FIGURE}|{FIGURE_END}|[{OPEN}{CLOSE}]")
 _QUOTE = "&#34;"
 #: A key, string, number or word of an escaped JSON text. A marked number has quotes. The outer repetition is not
@@ -27,11 +29,18 @@ _MARKED_NUMBER = f"{_QUOTE}{FIGURE[1]}"
 Piece = tuple[str | None, str]
 
 
+class Fold(NamedTuple):
+    """Whole lines of a JSON text. ``lines``: how many of them are hidden at first; 0 if they show."""
+
+    text: str
+    lines: int
+
+
 class ShownJson(NamedTuple):
     """A JSON text as a page shows it. ``size``: its characters on one line; ``cut``: whether only its beginning is
     shown."""
 
-    text: str
+    parts: list[Fold]
     size: int
     cut: bool
     coloured: bool
@@ -46,7 +55,42 @@ def shown_json(value: Any) -> ShownJson:
     """Return the value's JSON. A long value is cut, and a very long one has no colours."""
     size = len(flat(value))
     cut = size > MAX_SHOWN
-    return ShownJson(pretty_json(_beginning(value) if cut else value), size, cut, size <= _MAX_COLOURED)
+    return ShownJson(folded(pretty_json(_beginning(value) if cut else value)), size, cut, size <= _MAX_COLOURED)
+
+
+def folded(text: str) -> list[Fold]:
+    """Return an indented JSON text in parts, which together are the text. The lines of a long list after its first
+    items are one part, unless something in them is marked."""
+    lines = text.split("\n")
+    hidden: list[tuple[int, int]] = []
+    begun: list[tuple[int, int]] = []  # of each list that is open: its line and its indentation
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip(" "))
+        if line.startswith("]", indent) and begun and begun[-1][1] == indent:
+            start = _item_after(lines, begun.pop()[0] + 1, number, indent + 2)
+            if number - start >= _MORE_LINES and not any(map(_SIGNS.search, lines[start:number])):
+                # An inner list ends first.
+                hidden = [*(one for one in hidden if one[0] < start), (start, number)]
+        if line.endswith("["):
+            begun.append((number, indent))
+    parts: list[Fold] = []
+    at = 0
+    for start, end in hidden:
+        parts += [Fold(_whole(lines[at:start]), 0), Fold(_whole(lines[start:end]), end - start)]
+        at = end
+    return [*parts, Fold("\n".join(lines[at:]), 0)]
+
+
+def _whole(lines: list[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _item_after(lines: list[str], first: int, end: int, indent: int) -> int:
+    """Return the line of the first item after those that always show; ``end`` if there is none."""
+    for number in range(first + _SHOWN_LINES, end):
+        if lines[number][indent : indent + 1] not in (" ", "]", "}"):
+            return number
+    return end
 
 
 def coloured(text: str, part: str) -> str:

@@ -19,8 +19,9 @@ from annotator.models.content import DialogueStatus
 from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.jinja import macros
-from annotator.presentation.components.json_text import pretty_json
+from annotator.presentation.components.json_text import folded, pretty_json
 from annotator.presentation.components.labels import LABELS, Label, label_of
+from annotator.presentation.components.marking import Mark, marked_json
 from benchmark.models import ReleaseState
 from reviews.models import ClaimState, SlotState, Verdict
 
@@ -94,10 +95,42 @@ def test_shown_json_is_the_value(value):
     assert json.loads(pretty_json(value)) == value
 
 
+def as_read(shown):
+    """Return the text of a value's HTML, which is what is copied."""
+    return html.unescape(re.sub(r"<[^>]*>", "", shown))
+
+
 @given(JSON)
 def test_a_value_is_shown_as_its_escaped_text(value):
-    text = pretty_json(value)
-    assert html.unescape(re.sub(r'</?span(?: class="[ksnw]")?>', "", macros("values").json(value))) == text
+    assert as_read(macros("values").json(value)) == pretty_json(value)
+
+
+@given(st.recursive(st.integers(), lambda one: st.lists(one, max_size=30) | st.dictionaries(st.text("ab"), one)))
+def test_a_folded_value_is_the_same_text(value):
+    parts = folded(pretty_json(value))
+    assert "".join(part.text for part in parts) == pretty_json(value)
+    assert all(part.text.count("\n") == part.lines for part in parts if part.lines)
+    assert as_read(macros("values").json(value)) == pretty_json(value)
+
+
+def test_a_long_list_is_folded_after_its_first_items():
+    rows = [{"flight": f"XQ{number}", "from": "Lisbon", "to": "Bergen Flesland"} for number in range(6)]
+    page = macros("values").json({"flights": rows, "total": 6})
+    before, after = page.split('<span class="folded" hidden="until-found">')
+    inside, rest = after.split("\n</span>")
+    assert [name for name in map(str, range(6)) if f"XQ{name}" in before] == ["0", "1"]
+    assert [name for name in map(str, range(6)) if f"XQ{name}" in inside] == ["2", "3", "4", "5"]
+    assert 'aria-label="20 more lines"' in before
+    assert "total" in rest
+    # A list that would hide only a few lines, and an object of any length, show whole.
+    assert "folded" not in macros("values").json(rows[:3])
+    assert "folded" not in macros("values").json({f"name {number}": "Bergen Flesland" for number in range(60)})
+
+
+def test_what_is_marked_is_not_folded():
+    rows = [{"flight": f"XQ{number}", "from": "Lisbon", "to": "Bergen Flesland"} for number in range(6)]
+    assert "folded" in marked_json(rows, [Mark(None, "/1/flight")])
+    assert "folded" not in marked_json(rows, [Mark(None, "/5/flight")])
 
 
 def test_short_values_stay_on_one_line():
