@@ -20,6 +20,7 @@ from annotator.core.comparison.change_lines import (
 from annotator.core.comparison.changes import Change, ChangeKind, diff
 from annotator.core.comparison.consequences import is_whole
 from annotator.core.comparison.field_titles import field_at
+from annotator.core.comparison.native_remainders import with_remainder_of
 from annotator.core.fields import CustomField, value_words
 from annotator.core.schema.indenting import indented
 from annotator.presentation.components.labels import labels_at
@@ -82,6 +83,11 @@ def change_lines(before: Document, after: Document, fields: Sequence[CustomField
     tasks = {task: number for number, task in enumerate(dict.fromkeys(line.task for line in lines))}
     steps = {step: number for number, step in enumerate(dict.fromkeys(["", *(line.step for line in lines)]))}
     return sorted(lines, key=lambda line: (tasks[line.task], steps[line.step]))
+
+
+def content_lines(before: Document, after: Document, fields: Sequence[CustomField] = ()) -> list[ChangeLine]:
+    """Return the changes that people can make: all but those of what a format keeps of its native record."""
+    return change_lines(with_remainder_of(before, after), after, fields)
 
 
 def value_as_text(anchor: str, value: Any, fields: Sequence[CustomField] = ()) -> str:

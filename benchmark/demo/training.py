@@ -1,33 +1,59 @@
 """The training of the demo: three items, and one new member who has not passed yet."""
 
-from annotator.models import User
-from annotator.models.content import Dialogue, DialogueStatus
+from collections.abc import Mapping
+from typing import Any
+
+from annotator.models import Dialogue, User
 from benchmark.demo.reviewing import SINGLE, Scenario
-from reviews.models import GoldItem
 from reviews.services.training.decisions import change_training, decide_trainee
 from reviews.services.training.items import add_training_item
 
-ITEMS = 3
+#: Verified dialogues and the error that is planted in each, which the dialogue itself shows: the task and the step, both
+#: from 0, and what the step says instead. None: nothing is wrong.
+ITEMS: Mapping[str, tuple[int, int, Mapping[str, Any]] | None] = {
+    "hotel-desk-01": (
+        0,
+        0,
+        # The user said 4 guests.
+        {"arguments": {"check_in": "2026-05-15", "check_out": "2026-05-18", "guests": 2, "room_type": "family"}},
+    ),
+    "clinic-desk-02": None,
+    # The connections are searched between both stations.
+    "rail-travel-01": (0, 2, {"depends_on": [{"id": "s0", "kind": "parameter"}]}),
+}
 
 
 def set_up(scenario: Scenario, *, exempt: User) -> None:
-    """Make items of verified dialogues whose errors reviewers have fixed, and switch the training on.
+    """Make the items and switch the training on.
 
     ``exempt``: a member who has not submitted anything yet, but needs no training.
     """
-    used = GoldItem.every.filter(project=scenario.project, retired_at=None).values("source")
-    verified = Dialogue.objects.filter(
-        project=scenario.project, status=DialogueStatus.VERIFIED, gold_role="", external_id__in=scenario.corrections
-    )
-    for source in verified.exclude(pk__in=used).order_by("pk")[:ITEMS]:
-        add_training_item(actor=scenario.administrator, project=scenario.project, source=source, stage=SINGLE)
+    for name, error in ITEMS.items():
+        source = Dialogue.objects.get(project=scenario.project, external_id=name)
+        document = source.head.document()
+        add_training_item(
+            actor=scenario.administrator,
+            project=scenario.project,
+            source=source,
+            stage=SINGLE,
+            document=with_error(document, *error) if error else None,
+        )
     change_training(
         actor=scenario.administrator,
         project=scenario.project,
         stage=SINGLE,
-        length=ITEMS,
-        pass_mark=ITEMS - 1,
+        length=len(ITEMS),
+        pass_mark=len(ITEMS) - 1,
         attempts=2,
         enabled=True,
     )
     decide_trainee(actor=scenario.administrator, project=scenario.project, public_id=exempt.public_id, state="exempt")
+
+
+def with_error(document: Mapping[str, Any], task: int, step: int, wrong: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with a part of one step replaced."""
+    tasks = [dict(one) for one in document["tasks"]]
+    steps = list(tasks[task]["steps"])
+    steps[step] = {**steps[step], **wrong}
+    tasks[task]["steps"] = steps
+    return {**document, "tasks": tasks}

@@ -15,7 +15,7 @@ from annotator.core.fields import CustomField
 from annotator.core.schema import load_text
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
-from annotator.presentation.changes import change_lines
+from annotator.presentation.changes import content_lines
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.custom_fields import fields_of
@@ -194,7 +194,7 @@ def gold_item(request: PageRequest, public_id: str) -> HttpResponse:
     context = {
         "item": item,
         "stage": stage_titles(request.project).get(item.stage, item.stage),
-        "errors": change_lines(shown, answer, fields_of(request.project)),
+        "errors": content_lines(shown, answer, fields_of(request.project)),
         "scores": [_score_row(score, fields_of(request.project), answer) for score in results.scores_of(item)],
         "others": [
             (claim.person, _WITHOUT_SCORE.get(claim.state, _("not submitted")))
@@ -235,7 +235,7 @@ def _origin_row(origin: creation.GoldOrigin, name: str, given: Mapping[str, str]
     return {
         "source": origin.source,
         "name": name,
-        "errors": change_lines(origin.run.entry_revision.document(), answer, fields_of(origin.source.project)),
+        "errors": content_lines(origin.run.entry_revision.document(), answer, fields_of(origin.source.project)),
         "document": given.get(name) or pretty(answer),
     }
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotator.errors import DomainError, Invalid
 from annotator.models import Dialogue, Role
-from annotator.presentation.changes import change_lines
+from annotator.presentation.changes import content_lines
 from annotator.presentation.dialogue import pretty
 from annotator.services.access.permissions import OVERSEERS, require_administrator
 from annotator.services.custom_fields import fields_of
@@ -119,7 +119,7 @@ def training_new(request: PageRequest) -> HttpResponse:
             entered, answer = items.preview(source)
             preview = {
                 "source": source,
-                "errors": change_lines(entered.document(), answer.document(), fields_of(project)),
+                "errors": content_lines(entered.document(), answer.document(), fields_of(project)),
                 "document": given.get("document") or pretty(answer.document()),
             }
             if request.method == "POST":
@@ -211,8 +211,8 @@ def training_result(request: PageRequest, result: str) -> HttpResponse:
         # As scoring judges it: a difference in wording alone is no error.
         "known_verdict": Verdict.FIX if errors_in(seen, answer) else Verdict.APPROVE,
         "source_url": _url_of(found.item.source, request),
-        "differences": change_lines(mine, answer, fields),
-        "repairs": change_lines(seen, answer, fields),
+        "differences": content_lines(mine, answer, fields),
+        "repairs": content_lines(seen, answer, fields),
         "stage": shown_stage_titles(project).get(found.item.stage, found.item.stage),
         "trail": _trail(request, found.item.dialogue.external_id),
     }

@@ -3,6 +3,7 @@
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
 //                                  by pressing the element of that action (shortcuts.js); `leads`: with a link to the
 //                                  change that it is about
+//   assay:key-ended {key, text}    the action of a key has ended; pressing it later shows the text
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
 //
@@ -284,7 +285,12 @@ function fade(notice) {
   const tick = (left) => {
     if (countdown) countdown.textContent = secondsLeft.format(left);
     if (left) timer = setTimeout(tick, 1000, left - 1);
-    else passes.remove();
+    else end();
+  };
+  const end = () => {
+    const key = undo?.querySelector("[data-key]")?.dataset.key;
+    passes.remove();
+    if (key) emit("key-ended", {key, text: gettext("The time for undoing this is over.")});
   };
   const stop = () => clearTimeout(timer);
   const start = () => {

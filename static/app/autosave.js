@@ -50,6 +50,7 @@
 //                                           another form shows the same place or a part of it
 
 import {crosses, EditQueue, ENDED, isUnanswered} from "./edit-queue.js";
+import {isJson} from "./json.js";
 import {gettext, interpolate, ngettext} from "./translation.js";
 
 const PAUSE = 700;
@@ -263,15 +264,7 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
 });
 
 /** Whether a field's JSON is not valid: it is never sent, so its markup keeps what is saved. */
-function isHalfTyped(field) {
-  if (!field.closest('code-editor[data-lang="json"]') || !field.value.trim()) return false;
-  try {
-    JSON.parse(field.value);
-    return false;
-  } catch {
-    return true;
-  }
-}
+const isHalfTyped = (field) => Boolean(field.closest('code-editor[data-lang="json"]')) && !isJson(field.value);
 
 /** Make dialogue and tool bar, which the answer rendered for the place of its edit, show the open editor again. */
 function stay() {

@@ -23,10 +23,12 @@ import {gettext, interpolate} from "./translation.js";
 const REFUSING = ["reject", "escalate"];
 const TEXT = "textarea, input:not([type=radio], [type=checkbox])";
 const ROW = ".check-item, .suggested-error";
+// A second press that comes sooner is part of the first: nobody has read the question.
+const READING_MILLISECONDS = 1000;
 
 let current; // the question or suggestion that had the focus last
 let verdict = ""; // the verdict that the user chose on this page
-let asked = false; // whether the page has asked about an approval without any answer
+let askedAt = Infinity; // when the page has asked about an approval without any answer
 let since = performance.now(); // when the last answer was given, or the checklist got the focus
 
 const form = () => document.querySelector("form#verdict");
@@ -295,12 +297,13 @@ document.addEventListener(
     const answers = rows().filter((row) => row.matches(".check-item"));
     const passes = !REFUSING.includes(target.querySelector("[name=verdict]:checked")?.value);
     const nothing = answers.length && answers.every(isBlank) && !target.elements.reason?.value.trim();
-    const unsure = question && !asked && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
+    const answered = performance.now() - askedAt > READING_MILLISECONDS;
+    const unsure = question && !answered && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
     if (unsure) {
       event.preventDefault();
       event.stopImmediatePropagation();
       delete target.dataset.waits;
-      asked = true;
+      askedAt = Math.min(askedAt, performance.now());
       question.hidden = false;
     } else {
       target.elements.answer_times.value = JSON.stringify(timesToSend());

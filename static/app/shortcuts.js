@@ -164,6 +164,9 @@ function isElsewhere(element, item) {
   return Boolean(item?.closest("#chat")) && item !== selected && item.dataset.select !== selected.id && !item.contains(selected) && !selected.contains(item);
 }
 
+const ended = new Map(); // key → why it does nothing any more
+document.addEventListener("assay:key-ended", ({detail: {key, text}}) => ended.set(key, text));
+
 function handle(names, event) {
   for (const name of names) if (Object.keys(WALKS).some((one) => scriptedKey(one) === name) && !find(name, currentItem())) return walk(name);
   if (isOpening()) {
@@ -193,7 +196,9 @@ function handle(names, event) {
     pendingUntil = performance.now() + PAIR_MILLISECONDS;
     return true;
   }
-  if (!document.getElementById("workspace")) return false;
+  const text = names.map((name) => ended.get(name)).find(Boolean);
+  if (text) document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text, tone: "info"}}));
+  if (text || !document.getElementById("workspace")) return Boolean(text);
   return names.includes(scriptedKey("first-field")) && focusFirstField();
 }
 

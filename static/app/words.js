@@ -28,6 +28,7 @@
 // JSON is expected in a <code-editor data-lang="json">, unless the form's field `as` says text, and in the field `text`
 // if `as` says json.
 
+import {isJson} from "./json.js";
 import {gettext} from "./translation.js";
 
 const PREFIX = "assay.words.";
@@ -310,7 +311,7 @@ function unfinished(form) {
   const as = form.elements.as?.value;
   if (as === "text") return [];
   const fields = as === "json" ? [form.elements.text] : form.querySelectorAll('code-editor[data-lang="json"] textarea');
-  return [...fields].filter(({value}) => value.trim() && !isJson(value));
+  return [...fields].filter(({value}) => !isJson(value));
 }
 
 const sentRest = new WeakMap(); // a form with invalid JSON -> what was last sent of its other fields
@@ -322,21 +323,12 @@ function restOf(form, invalid, body) {
   const others = controls(form).filter((field) => !held.includes(field));
   const now = bodyOf(others);
   const saved = bodyOf(others, true);
-  if (invalid.some(({defaultValue}) => defaultValue.trim() && !isJson(defaultValue)) || now === (sentRest.get(form) ?? saved)) return null;
+  if (invalid.some(({defaultValue}) => !isJson(defaultValue)) || now === (sentRest.get(form) ?? saved)) return null;
   sentRest.set(form, now);
   const rest = new URLSearchParams(body);
   for (const {name} of held) rest.delete(name);
   for (const [name, value] of new URLSearchParams(bodyOf(held, true))) rest.append(name, value);
   return rest.toString();
-}
-
-function isJson(text) {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 document.addEventListener("assay:edit-begins", (event) => {

@@ -46,7 +46,7 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None, 
     ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS, None, _("Settings")),
     ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS, None, _("Settings")),
 ]
-# What the search (Ctrl+K) finds besides: page, part of it, label and roles. A test compares both lists with the URLs.
+# What the search (Ctrl+K) finds also: page, part of it, label and roles. A test compares both lists with the URLs.
 PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("statistics-team", "", _("Team today"), _OVERSEERS),
     ("statistics-accuracy", "", _("Accuracy"), _EVERYONE),

@@ -149,6 +149,7 @@ def workbench_context(
         "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
         % {"place": place_name(bench.document, anchor) if selected else _("the whole dialogue")},
+        "comment_is_sealed": work.blind,
         "verdicts": offered(bench),
         # Selecting or adding a place moves the focus there; undo and the like leave it where it is.
         "autofocus": request.POST.get("op") in _OPENING
