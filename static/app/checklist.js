@@ -28,7 +28,7 @@ const READING_MILLISECONDS = 1000;
 
 let current; // the question or suggestion that had the focus last
 let verdict = ""; // the verdict that the user chose on this page
-let askedAt = Infinity; // when the page has asked about an approval without any answer
+let asked = false; // whether the user has had time to read the question about an approval without any answer
 let since = performance.now(); // when the last answer was given, or the checklist got the focus
 
 const form = () => document.querySelector("form#verdict");
@@ -297,13 +297,15 @@ document.addEventListener(
     const answers = rows().filter((row) => row.matches(".check-item"));
     const passes = !REFUSING.includes(target.querySelector("[name=verdict]:checked")?.value);
     const nothing = answers.length && answers.every(isBlank) && !target.elements.reason?.value.trim();
-    const answered = performance.now() - askedAt > READING_MILLISECONDS;
-    const unsure = question && !answered && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
+    const unsure = question && !asked && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
     if (unsure) {
       event.preventDefault();
       event.stopImmediatePropagation();
       delete target.dataset.waits;
-      askedAt = Math.min(askedAt, performance.now());
+      setTimeout(() => {
+        asked = true;
+        document.querySelector("[data-all-blank]")?.setAttribute("data-asked", "");
+      }, READING_MILLISECONDS);
       question.hidden = false;
     } else {
       target.elements.answer_times.value = JSON.stringify(timesToSend());

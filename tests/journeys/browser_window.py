@@ -117,6 +117,7 @@ class BrowserWindow:
         home = self.page.get_by_role("heading", name="My work", level=1)
         expect(asked.or_(home)).to_be_visible()
         if asked.count():
+            asked.and_(self.page.locator("[data-asked]")).wait_for()
             close.click()
         self.expect_home()
 

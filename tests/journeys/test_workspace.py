@@ -163,7 +163,10 @@ def test_a_warning_is_waived_with_a_reason(window_of, team):
     # An approval without any answer is asked about once.
     page.get_by_role("radio", name="Approve").first.focus()
     page.keyboard.press("ControlOrMeta+Enter")
+    # The second press of a double press is no answer.
+    page.keyboard.press("ControlOrMeta+Enter")
     expect(page.get_by_text("No question is answered.")).to_be_visible()
+    page.locator("[data-all-blank][data-asked]").wait_for()
     page.keyboard.press("ControlOrMeta+Enter")
     window.expect_home()
     assert Review.objects.get().verdict == "fix"
@@ -249,3 +252,25 @@ def test_skipping_and_giving_back_keep_the_draft(window_of, team):
     window.take_next("Self-check, single round")
     window.page.locator("#toolbar summary", has_text="More").click()
     assert Draft.objects.filter(closed_at=None, content__contains="Begun.").count() == 1
+
+
+def test_a_key_takes_the_last_skip_back_and_later_says_that_its_time_is_over(window_of, team):
+    begin(team.project, [make_dialogue(team.project, external_id="two")])
+    window = start_self_check(window_of, team)
+    page = window.page
+    for taken_back in (True, False):
+        page.locator("#toolbar summary", has_text="More").click()
+        page.get_by_role("button", name="Skip for now").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("one")
+        if taken_back:
+            page.keyboard.press("z")
+            expect(page.get_by_role("heading", level=1)).to_have_text("two")
+            page.clock.install()
+            page.reload()
+    undo = page.locator("#toasts").get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    page.clock.run_for(16_000)
+    expect(undo).to_be_hidden()
+    page.keyboard.press("z")
+    expect(page.locator("#toasts")).to_contain_text("The time for undoing this is over.")
+    expect(page.get_by_role("heading", level=1)).to_have_text("one")

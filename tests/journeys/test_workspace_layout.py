@@ -1,5 +1,6 @@
 """The layout of the workspace: what a click opens, what stays where it is, and what a phone shows."""
 
+import json
 import re
 
 import pytest
@@ -109,3 +110,27 @@ def test_on_a_phone_a_sheet_opens_and_the_bars_take_a_quarter(window_of, team, c
     page.get_by_role("button", name=re.compile("^Menu")).click()
     expect(page.get_by_role("link", name="Feedback")).to_be_visible()
     check_accessibility(page)
+
+
+def test_a_long_list_shows_its_first_items_and_stays_open_while_one_edits(window_of, team):
+    document = long_document()
+    flights = [{"flight": f"XQ{number}", "from": "Lisbon", "to": "Bergen Flesland"} for number in range(40)]
+    document["tasks"][0]["steps"][0]["observation"] = {"flights": flights}
+    window = start_self_check(window_of, team, document)
+    page = window.page
+    shown = window.chat.locator(".turn.call").first
+    last = shown.get_by_text('"XQ39"')
+    expect(shown.get_by_text('"XQ0"')).to_be_visible()
+    assert not last.evaluate("node => node.checkVisibility({contentVisibilityAuto: true})")
+    more = shown.get_by_role("button", name=re.compile(r"^\d+ more lines$"))
+    more.focus()
+    page.keyboard.press("Enter")
+    expect(more).to_have_attribute("aria-expanded", "true")
+    assert last.evaluate("node => node.checkVisibility({contentVisibilityAuto: true})")
+    window.open_place("s0 of task t1")
+    with window.saving():
+        window.fill_code("#f-observation", json.dumps({"flights": [*flights, {"flight": "XQ40"}]}))
+    expect(more).to_have_attribute("aria-expanded", "true")
+    expect(shown.get_by_text('"XQ40"')).to_be_visible()
+    more.click()
+    assert not last.evaluate("node => node.checkVisibility({contentVisibilityAuto: true})")
