@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annotator.models import Dialogue, User
+from annotator.models.content import DialogueStatus
 from benchmark.demo.reviewing import SINGLE, Scenario
 from reviews.services.training.decisions import change_training, decide_trainee
 from reviews.services.training.items import add_training_item
@@ -29,7 +30,8 @@ def set_up(scenario: Scenario, *, exempt: User) -> None:
     ``exempt``: a member who has not submitted anything yet, but needs no training.
     """
     for name, error in ITEMS.items():
-        source = Dialogue.objects.get(project=scenario.project, external_id=name)
+        # A gold item has the ID of its dialogue.
+        source = Dialogue.objects.get(project=scenario.project, external_id=name, status=DialogueStatus.VERIFIED)
         document = source.head.document()
         add_training_item(
             actor=scenario.administrator,

@@ -102,7 +102,7 @@ LABELS: dict[str, dict[str, Label]] = {
     },
     "slot": {
         "hidden": Label(_("Not published yet"), "neutral", "blind"),
-        "open": Label(_("Open"), "neutral", "inbox"),
+        "open": Label(_("Unclaimed"), "neutral", "inbox"),
         "claimed": Label(_("Claimed"), "info", "lock"),
         "done": Label(_("Done"), "good", "check"),
         "cancelled": Label(_("Cancelled"), "neutral", "stop"),
@@ -121,7 +121,7 @@ LABELS: dict[str, dict[str, Label]] = {
         "failed": Label(_("Failed"), "bad", "error"),
     },
     "erratum_report": {
-        "open": Label(_("Open"), "info", "inbox"),
+        "open": Label(_("Waiting"), "info", "inbox"),
         "confirmed": Label(_("Confirmed"), "warn", "check"),
         "declined": Label(_("Declined"), "neutral", "cross"),
     },

@@ -15,6 +15,11 @@ from reviews.core.agreement.bounds import score_interval
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
 from reviews.core.agreement.patterns import Pattern, PatternCounts
 
+#: Names of the scores of each kind of sets: precision, recall and F1.
+_NAMES = {
+    "calls": (gettext_noop("Precision on calls"), gettext_noop("Recall on calls"), gettext_noop("F1 on calls")),
+    "edges": (gettext_noop("Precision on edges"), gettext_noop("Recall on edges"), gettext_noop("F1 on edges")),
+}
 _EMPTY = gettext_noop("Undefined: no task has anything to compare in either reviewer’s version.")
 
 
@@ -82,10 +87,11 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
     more or less than observed ones. Raises ValueError for patterns that are not overlaps.
     """
     tasks = [(read_overlap(pattern), times) for pattern, times in counts.checked()]
+    precision, recall, f1 = _NAMES[of]
     return OverlapScores(
-        _ratio(f"Precision on {of}", tasks, lambda one: (one.matched, one.right), level),
-        _ratio(f"Recall on {of}", tasks, lambda one: (one.matched, one.left), level),
-        _ratio(f"F1 on {of}", tasks, lambda one: (2 * one.matched, one.left + one.right), level),
+        _ratio(precision, tasks, lambda one: (one.matched, one.right), level),
+        _ratio(recall, tasks, lambda one: (one.matched, one.left), level),
+        _ratio(f1, tasks, lambda one: (2 * one.matched, one.left + one.right), level),
     )
 
 

@@ -9,13 +9,15 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
+from reviews.services.protocols.readers import in_reader_language
+
 #: Begin a formula in a spreadsheet.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``kind``: text, words (translated when shown), count, share (0 to 1, in per cent), number or seconds."""
+    """``kind``: text (translated when shown if it is of a preset), words (translated when shown), count, share (0 to 1, in per cent), number or seconds."""
 
     key: str
     head: str
@@ -74,7 +76,7 @@ def shown(value: Any, kind: str) -> str:
         return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
     if kind == "words":
         return _(value)
-    return duration(value) if kind == "seconds" else str(value)
+    return duration(value) if kind == "seconds" else in_reader_language(str(value))
 
 
 def duration(seconds: float) -> str:

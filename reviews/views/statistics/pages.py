@@ -22,7 +22,7 @@ from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.core.agreement.custom_fields import PREFIX
 from reviews.core.charts import Drawing
 from reviews.services.gold.results import count_own_results
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.readers import shown_stage_titles
 from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
@@ -58,7 +58,7 @@ def progress(request: PageRequest) -> HttpResponse:
     overseer = oversees(request.roles)
     shown_to = None if overseer else request.user
     now = timezone.now()
-    titles = stage_titles(project)
+    titles = shown_stage_titles(project)
     throughput = read_throughput(project=project, now=now, by_week=by_week, shown_to=shown_to)
     times = read_times(project=project, viewer=request.user, shown_to=shown_to)
     error_types = read_error_types(project=project, hide_answers=not overseer)
@@ -237,7 +237,7 @@ def person(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one person's work: people see their own, overseers see everyone's."""
     project = request.project
     whose = load_person(actor=request.user, roles=request.roles, project=project, public_id=public_id)
-    titles, now = stage_titles(project), timezone.now()
+    titles, now = shown_stage_titles(project), timezone.now()
     hides = not oversees(request.roles)
     shown_to = request.user if hides else None
     throughput = read_throughput(

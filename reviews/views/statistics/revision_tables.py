@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from reviews.core import charts
 from reviews.core.agreement import Figure
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.statistics.accuracy import StageRevisions
 from reviews.views.statistics.layout import Column, Table, bounds, note_column
 
@@ -52,7 +53,7 @@ def rounds_table(stages: Sequence[StageRevisions]) -> Table:
 def rounds_chart(stages: Sequence[StageRevisions]) -> charts.Drawing:
     """Draw the revision rate of each stage with its interval."""
     rows = [
-        charts.Interval(stage.title, rate.value, rate.low, rate.high, _said(stage, rate))
+        charts.Interval(in_reader_language(stage.title), rate.value, rate.low, rate.high, _said(stage, rate))
         for stage, rate in ((stage, stage.rates.total) for stage in stages)
     ]
     return charts.interval_rows(

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from reviews.core import charts
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.sampling.rounds import RoundFigures
 from reviews.views.statistics.layout import Column, Table, bounds
 
@@ -25,7 +26,7 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> 
     whole = Table.listing(
         rounds,
         key=f"rounds-{stage}",
-        caption=_("Rounds of %(stage)s") % {"stage": rounds[0].title},
+        caption=_("Rounds of %(stage)s") % {"stage": in_reader_language(rounds[0].title)},
         columns=[
             Column("round", _("Round"), of=_round),
             Column("population", _("Population"), "count"),
@@ -59,7 +60,7 @@ def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> charts.Drawing:
         f"rounds-{stage}",
         points=[_round(one) for one in rounds],
         lines=[charts.Line(_("No changes needed"), marks)],
-        title=_("Items that needed no changes, by round of %(stage)s") % {"stage": rounds[0].title},
+        title=_("Items that needed no changes, by round of %(stage)s") % {"stage": in_reader_language(rounds[0].title)},
         description=_("Items that needed no changes: %(rounds)s. Error bars show 95 %% intervals.") % {"rounds": said},
     )
 
@@ -82,7 +83,7 @@ def pairs_table(stage: str, rounds: Sequence[RoundFigures], names: Mapping[str, 
         return None
     return Table(
         f"pairs-{stage}",
-        _("Pairs of reviewers of %(stage)s") % {"stage": rounds[0].title},
+        _("Pairs of reviewers of %(stage)s") % {"stage": in_reader_language(rounds[0].title)},
         [
             Column("round", _("Round")),
             Column("first", _("Reviewer 1")),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from annotator.views.pages import PageRequest, project_page, takes
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.readers import in_reader_language, shown_stage_titles
 from reviews.services.sampling.rounds import read_rounds
 from reviews.services.sampling.samples import check_draw, list_draws, read_population, why_hidden
 from reviews.services.statistics.access import names_of, oversees
@@ -41,7 +41,7 @@ def samples(request: PageRequest) -> HttpResponseBase:
         tables |= {table.key: table} | ({pairs.key: pairs} if pairs else {})
         stages.append(
             {
-                "title": rounds[0].title,
+                "title": in_reader_language(rounds[0].title),
                 "chart": drawn(made.rounds_chart(stage, rounds)),
                 "table": table,
                 "pairs": pairs,
@@ -52,7 +52,7 @@ def samples(request: PageRequest) -> HttpResponseBase:
             }
         )
     draws = list_draws(project)
-    titles = stage_titles(project)
+    titles = shown_stage_titles(project)
     if draws:
         tables["draws"] = made.draws_table(draws, titles, sizes=overseer)
     return answer(

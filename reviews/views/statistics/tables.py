@@ -14,6 +14,7 @@ from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
 from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
 from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.field_answers import AnswerCount
 from reviews.services.statistics.round_errors import RoundErrors
@@ -65,13 +66,13 @@ def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> chart
     lines = [charts.Line(_("All content"), [_mark(one.figure) for one in points])]
     if any(one.message for one in points):
         lines.append(charts.Line(_("Ignoring messages"), [_mark(one.without_messages) for one in points]))
-    figures = "; ".join(f"{one.title} {_percent(one.figure.value)}" for one in points)
+    figures = "; ".join(f"{in_reader_language(one.title)} {_percent(one.figure.value)}" for one in points)
     description = _(
         "Share of %(items)s items that matched the verified revision: %(figures)s. Error bars show 95 %% intervals."
     )
     return charts.curve(
         name,
-        points=[one.title for one in points],
+        points=[in_reader_language(one.title) for one in points],
         lines=lines,
         title=title,
         description=description % {"items": points[0].of, "figures": figures},
@@ -83,7 +84,7 @@ def round_charts(stages: Sequence[StageRounds]) -> list[tuple[StageRounds, chart
     out = []
     for place, one in enumerate(stages):
         if len(one.rounds) > 2:
-            title = _("Accuracy after each round of %(stage)s") % {"stage": one.title}
+            title = _("Accuracy after each round of %(stage)s") % {"stage": in_reader_language(one.title)}
             chart = curve_chart(f"rounds-{place}", one.rounds, title)
             out.append((one, chart, curve_table(one.rounds, f"accuracy-by-round-{one.stage}", title)))
     return out
@@ -272,7 +273,7 @@ def throughput_table(found: Throughput) -> Table:
         _("Reviews by week") if found.step > 1 else _("Reviews by day"),
         [
             Column("from", _("Week of") if found.step > 1 else _("Day")),
-            *(Column(one.stage, one.title, "count") for one in found.stages),
+            *(Column(one.stage, in_reader_language(one.title), "count") for one in found.stages),
             Column("together", _("Total"), "count"),
         ],
         [
@@ -290,12 +291,12 @@ def throughput_chart(found: Throughput) -> charts.Drawing:
         "total": f"{found.total:,}",
         "start": date_format(found.starts[0], "j F Y"),
         "end": date_format(found.starts[-1], "j F Y"),
-        "stages": "; ".join(f"{one.title} {sum(one.counts):,}" for one in found.stages),
+        "stages": "; ".join(f"{in_reader_language(one.title)} {sum(one.counts):,}" for one in found.stages),
     }
     return charts.bar_panels(
         "throughput",
         times=[date_format(start, "j M") for start in found.starts],
-        panels=[charts.Panel(one.title, one.counts) for one in found.stages],
+        panels=[charts.Panel(in_reader_language(one.title), one.counts) for one in found.stages],
         title=_("Reviews by week") if found.step > 1 else _("Reviews by day"),
         description=_("%(total)s reviews from %(start)s to %(end)s: %(stages)s") % details,
     )
@@ -319,12 +320,14 @@ def time_table(times: Sequence[StageTime]) -> Table:
 
 def time_chart(times: Sequence[StageTime]) -> charts.Drawing:
     """Draw the same as bars from the lower to the upper quartile, with a line at the median."""
-    medians = "; ".join(f"{one.title} {duration(one.median)}" for one in times)
+    medians = "; ".join(f"{in_reader_language(one.title)} {duration(one.median)}" for one in times)
     unit, size = ("min", 60) if max(one.high for one in times) >= 120 else ("s", 1)
     return charts.span_rows(
         "time-per-item",
         rows=[
-            charts.Span(one.title, one.low / size, one.median / size, one.high / size, duration(one.median))
+            charts.Span(
+                in_reader_language(one.title), one.low / size, one.median / size, one.high / size, duration(one.median)
+            )
             for one in times
         ],
         unit=unit,
@@ -359,9 +362,9 @@ def error_type_chart(error_types: Sequence[ErrorTypeCount], key: str, caption: s
     """Draw the same as bars, the most frequent first."""
     return charts.row_bars(
         key,
-        rows=[charts.Bar(one.label, one.total) for one in error_types],
+        rows=[charts.Bar(in_reader_language(one.label), one.total) for one in error_types],
         title=caption,
-        description="; ".join(f"{one.label} {one.total:,}" for one in error_types),
+        description="; ".join(f"{in_reader_language(one.label)} {one.total:,}" for one in error_types),
     )
 
 
