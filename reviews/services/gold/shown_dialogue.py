@@ -101,11 +101,12 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
     dialogue.findings.bulk_create(finding_rows(dialogue, head, findings))
 
 
-def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
-    """Waive the shown revision's warnings, as in an ordinary dialogue, with the reasons given for the verified one.
+def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision, *, training: bool = False) -> None:
+    """Waive the shown revision's warnings with the reasons given for the verified one.
 
-    The author of the replaced revision reads waivers of a planted error as their own, so these use their words or a
-    neutral reason.
+    A gold item looks like an ordinary dialogue, in which every warning is waived. The author of the replaced revision
+    reads waivers of a planted error as their own, so these use their words or a neutral reason. In ``training`` there
+    is nothing to hide, and nobody has waived a planted error.
     """
     given = {
         (one.check_id, one.anchor, one.value_hash): one
@@ -118,6 +119,8 @@ def copy_waivers(dialogue: Dialogue, source: Dialogue, shown: Revision) -> None:
     found = check_document(shown.document(), shown.toolset_revision, project=source.project, stage="submit")
     for key in dict.fromkeys((one.check, one.anchor, one.value_hash) for one in found if one.severity == "warning"):
         said = given.get(key)
+        if training and not said:
+            continue
         who = said.author if said else author
         if who is None:
             continue

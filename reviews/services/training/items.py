@@ -210,5 +210,5 @@ def _create_shown(source: Dialogue, answer: Revision, stage: Stage, shown: dict[
         dialogue=dialogue, project=source.project, protocol=version, number=1, entry_revision=head
     )
     describe_item(dialogue, head)
-    copy_waivers(dialogue, source, head)
+    copy_waivers(dialogue, source, head, training=True)
     return open_attempt(cycle, parse(version).stage(stage.key), attempt=1)

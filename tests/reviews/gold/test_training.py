@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Event, Notice, User
+from annotator.models import Dialogue, Event, Notice, User, Waiver
+from annotator.services.dialogues.revisions import check_document
 from reviews.models import (
     Claim,
     ClaimState,
@@ -361,3 +362,16 @@ def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, 
     for _ in range(2):
         again = client.post(reverse("api-training-again", args=[slug]), content_type="application/json").json()
         assert (again["mine"]["state"], again["mine"]["attempt"]) == ("training", 2)
+
+
+def test_nobody_has_waived_a_planted_error(team):
+    """A newcomer read that a colleague had waived the warning at the error that they should find."""
+    source = verified(team)
+    planted = source.head.document()
+    call = next(step for step in planted["tasks"][0]["steps"] if step["type"] == "call")
+    call["arguments"] = dict.fromkeys(call["arguments"], "Atlantis")
+    item = add(team, source, document=planted)
+    shown = item.stage_run.entry_revision
+    found = check_document(shown.document(), shown.toolset_revision, project=team.project, stage="submit")
+    assert "warning" in {one.severity for one in found}
+    assert not Waiver.objects.filter(dialogue=item.dialogue).exists()
