@@ -89,6 +89,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
         "chosen": {
             "slots": chosen.getlist("slot"),
             "to": chosen.getlist("to"),
+            "anyway": "all_the_same" in chosen,
             "priority": chosen.get("to_priority", ""),
             "reason": chosen.get("reason", ""),
             "all": "all" in chosen,

@@ -30,6 +30,7 @@ def change_form(project: Project, query: QueryDict, chosen: QueryDict | None = N
         "stages": [(stage.key, stage.title) for stage in protocol.entry_stages] if protocol else [],
         "dialogues": posted.getlist("dialogue"),
         "to": posted.getlist("to"),
+        "anyway": "all_the_same" in posted,
         "values": {name: posted.get(name, "") for name in ("to_priority", "to_stage", "tags", "reason")},
         "all": "all" in posted,
         "most": plans.MAX_SLOTS,

@@ -188,7 +188,9 @@ def test_the_list_previews_what_is_ticked_or_all_that_matches(team: Team, client
     everything = client.post(f"{base}plan/", {"action": "tag", "tags": "all", "all": "yes", "tag": "old"})
     assert client.post(everything["Location"]).status_code == 302
     assert read_tags([one.pk, two.pk, three.pk]) == {one.pk: ["hard", "new"], three.pk: ["all", "old"]}
-    refused = client.post(f"{base}plan/", {"action": "tag", "tags": "a!", "dialogue": [two.public_id], "tag": "old"})
+    refused = client.post(
+        f"{base}plan/", {"action": "tag", "tags": "a!", "dialogue": [two.public_id], "tag": "old", "all_the_same": "on"}
+    )
     assert refused.status_code == 422
     again = one_line(refused)
     assert "can’t be a tag" in again
@@ -196,6 +198,7 @@ def test_the_list_previews_what_is_ticked_or_all_that_matches(team: Team, client
     assert f'name="dialogue" value="{two.public_id}"' in again
     assert '<input type="hidden" name="tag" value="old">' in again
     assert 'value="a!"' in again
+    assert 'name="all_the_same" value="on" checked' in again
     client.force_login(team.senior)
     assert 'name="dialogue"' not in one_line(client.get(base))
     assert client.post(f"{base}plan/", body).status_code == 403
