@@ -342,7 +342,7 @@ def open_slot(dialogue: Dialogue, person: User | None = None) -> Any:
 
 
 def claim_and_submit(person: User, dialogue: Dialogue, verdict: str = "", **submission: Any) -> Any:
-    """Claim the dialogue's open slot and submit; returns the review. A refusal gets a reason by itself."""
+    """Claim the dialogue's open slot and submit; returns the review. Refusing and overruling get a reason by itself."""
     from reviews.services.queue.claims import claim_slot
     from reviews.services.submission.submit import submit_review
 
@@ -354,6 +354,8 @@ def claim_and_submit(person: User, dialogue: Dialogue, verdict: str = "", **subm
     claim = claim_slot(actor=person, slot=slot)
     if verdict in ("reject", "escalate"):
         submission.setdefault("reason", "It cannot be saved.")
+    elif slot.stage_run.disputed_run is not None:
+        submission.setdefault("reason", "It is right.")
     return submit_review(actor=person, slot=slot, token=claim.token, verdict=verdict, **submission)
 
 

@@ -89,7 +89,11 @@ class GoldRole(models.TextChoices):
 class DialogueQuerySet(models.QuerySet["Dialogue"]):
     def visible_to(self, user: User) -> Self:
         """Return published dialogues of the user's projects. Rows of an unfinished import are not published."""
-        return self.filter(published=True, project__in=Project.objects.visible_to(user)).shown_to(user)
+        return self.workable_by(user).filter(published=True)
+
+    def workable_by(self, user: User) -> Self:
+        """Return the same and those that are in no list: training items. Only for a person's own work on them."""
+        return self.filter(project__in=Project.objects.visible_to(user)).shown_to(user)
 
     def shown_to(self, user: User) -> Self:
         """Return the dialogues without the known answers on which the user may be tested."""

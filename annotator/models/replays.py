@@ -20,7 +20,8 @@ class ReplayQuerySet(models.QuerySet["Replay"]):
         Replays of drafts and of pasted trajectories are private.
         """
         shared = Q(draft=None, trajectory__isnull=True, revision__in=Revision.objects.visible_to(user))
-        return self.filter(Q(requester=user) | shared, dialogue__in=Dialogue.objects.visible_to(user))
+        own = Q(requester=user, dialogue__in=Dialogue.objects.workable_by(user))
+        return self.filter(own | (shared & Q(dialogue__in=Dialogue.objects.visible_to(user))))
 
 
 class Replay(models.Model):

@@ -22,7 +22,9 @@ EDITABLE_FOR = timedelta(minutes=5)
 class CommentQuerySet(models.QuerySet["Comment"]):
     def visible_to(self, user: User) -> Self:
         """Return all comments except other people's in a blind stage that has not ended."""
-        return self.filter(Q(sealed=False) | Q(author=user), dialogue__in=Dialogue.objects.visible_to(user))
+        # Own comments also on a training item, which is in no list.
+        own = Q(author=user, dialogue__in=Dialogue.objects.workable_by(user))
+        return self.filter(own | Q(sealed=False, dialogue__in=Dialogue.objects.visible_to(user)))
 
 
 class Comment(Row):

@@ -73,7 +73,7 @@ class TrainingResult(Row):
     project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
     person = models.ForeignKey(User, related_name="+", **UNENFORCED)
     attempt = models.PositiveSmallIntegerField()
-    #: Whether the verdict was right and nothing was changed without need.
+    #: Whether the verdict was right, nothing was changed without need and, if there were errors, one was found.
     right = models.BooleanField()
     # The fields of ``reviews.core.gold.Score``.
     verdict_right = models.BooleanField()

@@ -2,7 +2,7 @@
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
 //                                  by pressing the element of that action (shortcuts.js); `leads`: with a link to the
-//                                  change that it is about
+//                                  change that it is about; `untilSaved`: it goes when everything is saved
 //   assay:key-ended {key, text}    the action of a key has ended; pressing it later shows the text
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
@@ -248,7 +248,7 @@ document.addEventListener("assay:question", ({detail: {at}}) => {
   at.focus();
 });
 
-document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = ""}}) => {
+document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = "", untilSaved}}) => {
   const template = document.getElementById(`notice-${tone}`);
   const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
   if (!template || !toasts || known) return;
@@ -268,7 +268,12 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses
     link.textContent = gettext("Go to change");
     notice.querySelector("[data-dismiss]").before(link);
   }
+  if (untilSaved) notice.dataset.untilSaved = "";
   toasts.append(notice);
+});
+
+document.addEventListener("assay:save-state", ({detail: {state}}) => {
+  if (state === "saved") for (const notice of toasts?.querySelectorAll("[data-until-saved]") ?? []) notice.remove();
 });
 
 // The seconds that are left, in words of the page's language. Screen readers don't read it out: see aria-hidden.
@@ -335,6 +340,9 @@ document.addEventListener("click", (event) => {
   at("[data-dismiss]")?.closest(".notice")?.remove();
   const copier = at("[data-copy], [data-copy-text]");
   if (copier) copy(copier);
+  // What a popover over the page does is seen on the page.
+  const pressed = at(".bar > .unfolded:popover-open button:not([popovertarget], [data-dialog])");
+  if (pressed) pressed.closest(":popover-open").hidePopover();
   const fold = at(".fold");
   if (fold) setFold(fold, fold.ariaExpanded !== "true");
   for (const menu of document.querySelectorAll(OPEN_MENU)) {

@@ -6,8 +6,8 @@
 //                                         that no other key is bound twice
 //   data-required                         on a question that must be answered: [data-blank-questions] leads to the
 //                                         first one that is not
-//   [data-all-blank]                      asks once whether an approval without any answer or note is meant; sending
-//                                         again is the answer
+//   [data-unanswered]                     asks once whether an approval is meant that leaves questions without an answer;
+//                                         sending again is the answer
 //   [data-field-link]                     in the list of what was refused: leads to the field. What is wrong with a
 //                                         field goes when it is changed
 //   .suggested-error[data-kind][data-anchor]   y adds it to the rows of #named-errors, n drops it
@@ -17,18 +17,19 @@
 // the one before, as [[place, question, seconds, whether one key gave several], …].
 
 import {isOn, namesOf, scriptedKey} from "./keys.js";
-import {gettext, interpolate} from "./translation.js";
+import {gettext, interpolate, ngettext} from "./translation.js";
 
 /** The verdicts that need a reason. */
 const REFUSING = ["reject", "escalate"];
 const TEXT = "textarea, input:not([type=radio], [type=checkbox])";
 const ROW = ".check-item, .suggested-error";
-// A second press that comes sooner is part of the first: nobody has read the question.
+// A press that comes sooner is part of the one before: nobody has read the question.
 const READING_MILLISECONDS = 1000;
 
 let current; // the question or suggestion that had the focus last
 let verdict = ""; // the verdict that the user chose on this page
-let asked = false; // whether the user has had time to read the question about an approval without any answer
+let asked = false; // whether the user has had time to read that questions have no answer
+let reading; // the timer until then
 let since = performance.now(); // when the last answer was given, or the checklist got the focus
 
 const form = () => document.querySelector("form#verdict");
@@ -248,8 +249,21 @@ function showBlank() {
   const first = firstBlank();
   note.hidden = !first;
   if (first) note.querySelector("a").hash = encodeURIComponent(first.id);
-  const question = document.querySelector("[data-all-blank]");
-  if (question && !rows().every((row) => !row.matches(".check-item") || isBlank(row))) question.hidden = true;
+  const question = document.querySelector("[data-unanswered]");
+  if (question && !question.hidden) sayBlank(question);
+}
+
+/** Say how many questions have no answer, with a link to the first; hide the question if all have one. */
+function sayBlank(question) {
+  const all = rows().filter((row) => row.matches(".check-item"));
+  const blank = all.filter(isBlank);
+  question.hidden = !blank.length;
+  if (!blank.length) return;
+  const counts = {blank: blank.length, all: all.length};
+  const none = gettext("No question is answered.");
+  const some = ngettext("%(blank)s of %(all)s questions has no answer.", "%(blank)s of %(all)s questions have no answer.", blank.length);
+  question.querySelector("span").textContent = blank.length === all.length ? none : interpolate(some, counts);
+  question.querySelector("a").hash = encodeURIComponent(blank[0].id);
 }
 
 // --- times ------------------------------------------------------------------------------------------------------------
@@ -293,20 +307,19 @@ document.addEventListener(
   (event) => {
     const {target, submitter} = event;
     if (!target.matches("#verdict") || event.defaultPrevented || submitter?.hasAttribute("formaction")) return;
-    const question = document.querySelector("[data-all-blank]");
-    const answers = rows().filter((row) => row.matches(".check-item"));
+    const question = document.querySelector("[data-unanswered]");
     const passes = !REFUSING.includes(target.querySelector("[name=verdict]:checked")?.value);
-    const nothing = answers.length && answers.every(isBlank) && !target.elements.reason?.value.trim();
-    const unsure = question && !asked && passes && nothing && !firstBlank() && !document.querySelector("[data-blocked]");
-    if (unsure) {
+    const unsure = question && !asked && passes && rows().some(isBlank) && !firstBlank();
+    if (unsure && !document.querySelector("[data-blocked]")) {
       event.preventDefault();
       event.stopImmediatePropagation();
       delete target.dataset.waits;
-      setTimeout(() => {
+      clearTimeout(reading);
+      reading = setTimeout(() => {
         asked = true;
-        document.querySelector("[data-all-blank]")?.setAttribute("data-asked", "");
+        document.querySelector("[data-unanswered]")?.setAttribute("data-asked", "");
       }, READING_MILLISECONDS);
-      question.hidden = false;
+      sayBlank(question);
     } else {
       target.elements.answer_times.value = JSON.stringify(timesToSend());
     }

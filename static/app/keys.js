@@ -162,7 +162,9 @@ export function startsPair(key) {
 export function act(element) {
   if (element.matches("input:not([type=checkbox], [type=radio], [type=submit], [type=button]), select, textarea")) {
     element.focus();
-    element.select?.();
+    // A value is usually replaced, a text corrected.
+    if (element.localName === "textarea") element.setSelectionRange(element.value.length, element.value.length);
+    else element.select?.();
   } else if (element.matches("code-editor, [data-key-focus]")) {
     element.focus();
   } else {

@@ -218,7 +218,14 @@ function submitAround(element) {
   // An edit saves itself; a comment or the reason of a waiver is sent.
   if (form && !form.matches('[data-autosave]:not([data-autosave="sent"]), [method=dialog]')) {
     const buttons = [...form.elements].filter((control) => control.matches("button, input") && control.type === "submit");
-    form.requestSubmit(buttons.find((button) => button.matches("[data-primary]")) ?? buttons[0]);
+    const [first] = buttons;
+    const usual = buttons.find((button) => button.matches("[data-primary]")) ?? buttons.find((button) => !button.name);
+    // Of several answers, the key must not choose one.
+    if (usual || buttons.length < 2) form.requestSubmit(usual ?? first);
+    else {
+      first.focus();
+      document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: gettext("Choose one of the buttons."), tone: "info"}}));
+    }
     return true;
   }
   const primary = [...scope().querySelectorAll("[data-primary]")].find(usable);

@@ -132,6 +132,17 @@ if (side && new URLSearchParams(location.search).has("at")) {
   if (part) show(part, {centred: true});
 }
 
+// The dialogue follows the checklist.
+let asked = ""; // the id of the task whose questions had the focus last
+
+document.addEventListener("focusin", ({target}) => {
+  const place = target.closest?.("#inspector fieldset[data-shows]")?.dataset.shows ?? asked;
+  if (place === asked || NARROW.matches) return;
+  asked = place;
+  const task = document.getElementById(place);
+  if (task) show(task);
+});
+
 // --- the sheet of a narrow window ------------------------------------------------------------------------------------------
 
 function openSheet() {

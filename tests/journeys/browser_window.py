@@ -113,7 +113,7 @@ class BrowserWindow:
             self.page.locator("#reason").fill(reason)
         close = self.page.get_by_role("button", name="Submit and close")
         close.click()
-        asked = self.page.locator("[data-all-blank]:visible")
+        asked = self.page.locator("[data-unanswered]:visible")
         home = self.page.get_by_role("heading", name="My work", level=1)
         expect(asked.or_(home)).to_be_visible()
         if asked.count():

@@ -46,8 +46,19 @@ def test_constraints_are_edited_added_moved_deleted_and_brought_back(
     with window.saving():
         inspector.get_by_role("button", name="Use this sentence").click()
     expect(inspector.get_by_label("Text")).to_have_value("Make at most 3 tool calls in total.")
+    # What is said of the text is about what one types now.
+    text = inspector.get_by_label("Text")
+    add = inspector.get_by_role("button", name="Add the text to the system prompt")
     with window.saving():
-        inspector.get_by_role("button", name="Add the text to the system prompt").click()
+        text.fill("Make at most 5 tool calls in total.")
+    expect(inspector.get_by_text("Text and parameters differ.")).to_be_visible()
+    expect(inspector).to_contain_text("Not found in the prompt")
+    expect(add).to_be_visible()
+    expect(text).to_be_focused()
+    with window.saving():
+        inspector.get_by_role("button", name="Use this sentence").first.click()
+    with window.saving():
+        add.click()
     expect(window.chat.locator(".turn-text").first).to_contain_text("- Make at most 3 tool calls in total.")
 
     inspector.locator("#f-add-constraint select").select_option("sequential dependencies")

@@ -166,7 +166,7 @@ def test_a_warning_is_waived_with_a_reason(window_of, team):
     # The second press of a double press is no answer.
     page.keyboard.press("ControlOrMeta+Enter")
     expect(page.get_by_text("No question is answered.")).to_be_visible()
-    page.locator("[data-all-blank][data-asked]").wait_for()
+    page.locator("[data-unanswered][data-asked]").wait_for()
     page.keyboard.press("ControlOrMeta+Enter")
     window.expect_home()
     assert Review.objects.get().verdict == "fix"

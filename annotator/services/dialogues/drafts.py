@@ -112,8 +112,8 @@ def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draf
     drafts = Draft.objects.select_related("dialogue__project", "base", "toolset_revision")
     if for_update:
         drafts = drafts.select_for_update(of=("self",), no_key=True)
-    visible = Dialogue.objects.visible_to(actor)
-    draft = drafts.filter(author=actor, public_id=public_id, closed_at=None, dialogue__in=visible).first()
+    workable = Dialogue.objects.workable_by(actor)
+    draft = drafts.filter(author=actor, public_id=public_id, closed_at=None, dialogue__in=workable).first()
     if draft is None:
         raise Hidden(_("This draft doesn’t exist. You may have submitted it in another window."))
     return draft

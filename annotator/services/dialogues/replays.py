@@ -138,7 +138,9 @@ def _toolset_hash(revision: Revision | None, draft: Draft | None) -> str:
 
 
 def _require_right(actor: User, dialogue: Dialogue, revision: Revision | None, draft: Draft | None) -> None:
-    if not Dialogue.objects.visible_to(actor).filter(pk=dialogue.pk).exists():
+    # A draft is checked below: it is the actor's own.
+    seen = Dialogue.objects.workable_by(actor) if draft is not None else Dialogue.objects.visible_to(actor)
+    if not seen.filter(pk=dialogue.pk).exists():
         raise Hidden(_("This dialogue doesn’t exist in the project."))
     if draft is not None and (draft.author_id != actor.pk or draft.dialogue_id != dialogue.pk):
         raise Denied(_("This draft belongs to somebody else. Replay a revision of the dialogue instead."))

@@ -20,13 +20,15 @@ def score_training(*, review: Review, seen: Revision, made: Revision | None) -> 
     if not item.live:
         return True
     found = compare(item=item, review=review, seen=seen, made=made)
+    # A person who escalates every item has not shown that they find errors.
+    knows = found.found > 0 or not found.errors
     TrainingResult.objects.create(
         item=item,
         review=review,
         project_id=item.project_id,
         person_id=review.person_id,
         attempt=review.stage_run.round,
-        right=found.verdict_right and not found.false_changes,
+        right=found.verdict_right and not found.false_changes and knows,
         verdict_right=found.verdict_right,
         errors=found.errors,
         found=found.found,

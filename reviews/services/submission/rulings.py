@@ -35,7 +35,7 @@ from annotator.models import Revision
 from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.revisions import as_stored
 from annotator.translation import place_name
-from reviews.models import Review, Slot
+from reviews.models import Review, Slot, Verdict
 
 #: ``none``: remove what both sides have.
 CHOICES = ("left", "right", "third", "none")
@@ -104,6 +104,15 @@ class Dispute:
     def aligned(self) -> dict[str, Any]:
         """Return the right revision with the step ids that the disputed places use."""
         return align(self.left.document, self.right.document)
+
+    @property
+    def sides(self) -> list[Side]:
+        return [self.left, self.right, *self.more]
+
+    @property
+    def is_about_a_rejection(self) -> bool:
+        """Return whether a reviewer rejected the dialogue and no place differs, so no ruling gives a reason."""
+        return not self.discrepancies and any(side.verdict == Verdict.REJECT for side in self.sides)
 
     @cached_property
     def alike(self) -> list[Discrepancy]:

@@ -37,7 +37,7 @@ from reviews.services.submission.checklists import (
     ungrounded,
 )
 from reviews.services.submission.refusals import Refusals
-from reviews.services.submission.rulings import RulingLine, capital, read_rulings, settle_document
+from reviews.services.submission.rulings import RulingLine, capital, load_dispute, read_rulings, settle_document
 from reviews.services.submission.waivers import check_for_stage, live_waivers, waive
 
 MAX_REASON = 4000
@@ -110,8 +110,10 @@ def prepare(
     lines = read_rulings(rulings)
     if lines and stage.kind is not StageKind.EXPERT:
         raise Invalid(_("Only senior reviewers make rulings. Edit the dialogue instead."))
+    dispute = load_dispute(slot) if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT else None
     if stage.kind is StageKind.EXPERT and verdict != Verdict.REJECT:
-        text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=protocol.error_type_keys())
+        kinds = protocol.error_type_keys()
+        text, lines = settle_document(slot=slot, text=text, lines=lines, kinds=kinds, dispute=dispute)
     if text != seen.content:
         text = as_stored(load_text(text), seen)
     changed = content_hash(text) != seen.content_hash
@@ -121,7 +123,7 @@ def prepare(
     with refusals.collected():
         chosen = _verdict(stage, verdict, changed, disputed)
     with refusals.collected():
-        reason = _reason(chosen, reason)
+        reason = _reason(chosen, reason, overrules=dispute is not None and dispute.is_about_a_rejection)
     if chosen in PASSING:
         with refusals.collected():
             _require_clean(actor, slot, project, stage, content)
@@ -202,7 +204,7 @@ def _verdict(stage: Stage, verdict: str, changed: bool, disputed: bool) -> Verdi
     return Verdict(verdict)
 
 
-def _reason(verdict: Verdict | None, reason: str) -> str:
+def _reason(verdict: Verdict | None, reason: str, *, overrules: bool) -> str:
     reason = reason.strip()
     if len(reason) > MAX_REASON:
         raise Invalid(
@@ -213,6 +215,8 @@ def _reason(verdict: Verdict | None, reason: str) -> str:
         raise Invalid(_("The reason contains a NUL character. Remove it."), field="reason")
     if verdict not in (None, *PASSING) and not reason:
         raise Invalid(_("Enter a reason. The next person needs it."), field="reason")
+    if verdict in PASSING and overrules and not reason:
+        raise Invalid(_("Enter why the dialogue passes although a reviewer rejected it. They read it."), field="reason")
     return reason
 
 

@@ -21,6 +21,7 @@ from reviews.services.adjudication.dispute_rows import unwritten
 from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
 from reviews.services.protocols.versions import parse
 from reviews.services.submission import submit, waivers
+from reviews.services.submission.refusals import refusals_of
 from reviews.services.submission.review_forms import StoredForm, store_form
 from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
@@ -72,9 +73,9 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
                 "reason": filled.get("reason", ""),
                 "rulings": {} if verdict else effective_rulings(dispute, filled.get("rulings", {})),
             }
-            summary = _review_session(request, bench)
+            summary, review = _review_session(request, bench), None
             if summary is None:
-                submit.submit_review(actor=request.user, **submission)
+                review = submit.submit_review(actor=request.user, **submission)
             else:
                 review_sessions.decide_together(
                     actor=request.user,
@@ -87,7 +88,9 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
             refused = error
             bench = open_workbench(actor=request.user, slot_id=slot)
         else:
-            return after_submission(request, bench) if summary is None else _next_in_session(request, bench, summary)
+            if summary is None:
+                return after_submission(request, bench, review)
+            return _next_in_session(request, bench, summary)
     urls = {"keep_url": reverse("workspace-settle-keep", args=[slot]), "page_url": _page_url(request, bench)}
     question = disputed(request, bench, refused, **urls)
     context = _context(request, bench, dispute)
@@ -96,7 +99,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
         "reason_label": reason_label(bench, ""),
         "refused": refusal_words(refused, bench, seen) if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, dispute, refused) if refused else [],
-        "refused_reason": refused and request.POST.get("verdict") == Verdict.REJECT and not bench.form.get("reason"),
+        "refused_reason": refused and any(one["details"].get("field") == "reason" for one in refusals_of(refused)),
     }
     return render(request, "reviews/adjudication/page.html", context, status=refused.status if refused else 200)
 
@@ -204,6 +207,7 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "outcome_rows": _found(sheet, bench),
             "taxonomy": bench.work.protocol.taxonomy,
             "what_differs": what_differs(dispute),
+            "overrules": dispute.is_about_a_rejection,
             "summaries": summaries(dispute, protocol),
             "found_errors": found_errors(dispute, protocol),
             "left_title": dispute.left.title,

@@ -15,29 +15,36 @@ from reviews.services.submission.rulings import Dispute, Side
 
 def what_differs(dispute: Dispute) -> str:
     """Return what the senior reviewer has to settle, in one or two sentences."""
-    verdicts = [side.verdict for side in _sides(dispute) if side.review]
+    verdicts = [side.verdict for side in dispute.sides if side.review]
     number, alone = len(dispute.discrepancies), len(verdicts) == 1
     out = []
     if Verdict.ESCALATE in verdicts:
         out.append(_("The reviewer escalated this dialogue.") if alone else _("A reviewer escalated this dialogue."))
+    if Verdict.REJECT in verdicts:
+        out.append(_("The reviewer rejected this dialogue.") if alone else _("A reviewer rejected this dialogue."))
     if alone:
         changed = ngettext("The reviewer changed %(number)s place.", "The reviewer changed %(number)s places.", number)
         out.append(changed % {"number": number} if number else _("The reviewer changed nothing."))
-        return " ".join(out)
+        return " ".join([*out, *_to_decide(dispute)])
     differ = ngettext("The versions differ in %(number)s place.", "The versions differ in %(number)s places.", number)
     out.append(differ % {"number": number} if number else _("All versions are the same."))
     if len(set(verdicts)) > 1:
         out.append(_("The verdicts differ."))
-    return " ".join(out)
+    return " ".join([*out, *_to_decide(dispute)])
 
 
-def _sides(dispute: Dispute) -> list[Side]:
-    return [dispute.left, dispute.right, *dispute.more]
+def _to_decide(dispute: Dispute) -> list[str]:
+    """Return what has to be decided if there are no places to settle."""
+    if dispute.discrepancies:
+        return []
+    if dispute.is_about_a_rejection:
+        return [_("Reject the dialogue, or approve it and say why the rejection does not stand.")]
+    return [_("Approve the dialogue or reject it. You can edit it first.")]
 
 
 def summaries(dispute: Dispute, protocol: Protocol) -> list[dict[str, Any]]:
     """Return each side with its checklist; for a further review that has no column also its changes."""
-    return [_summary(side, dispute, protocol) for side in _sides(dispute)]
+    return [_summary(side, dispute, protocol) for side in dispute.sides]
 
 
 def _summary(side: Side, dispute: Dispute, protocol: Protocol) -> dict[str, Any]:
@@ -59,7 +66,7 @@ def found_errors(dispute: Dispute, protocol: Protocol) -> dict[str, Any]:
     ``found``: for each review whether it found this error there, and its notes.
     """
     kinds = {kind.key: kind.label for kind in protocol.taxonomy}
-    sides = [side for side in _sides(dispute) if side.review]
+    sides = [side for side in dispute.sides if side.review]
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for number, side in enumerate(sides):
         for one in side.review.errors.all() if side.review else ():

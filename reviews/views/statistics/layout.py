@@ -17,7 +17,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """``kind``: text (translated when shown if it is of a preset), words (translated when shown), count, share (0 to 1, in per cent), number or seconds."""
+    """``kind``: text (translated when shown if it is of a preset), words (translated when shown), count, share (0 to 1,
+    in per cent), number or seconds."""
 
     key: str
     head: str

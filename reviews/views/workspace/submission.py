@@ -184,6 +184,8 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         return redirect("training-result", slug=slot.project.slug, result=slot.public_id)
     if review is not None and can_take_back(review):
         sentence, undo = _("%(dialogue)s submitted."), undo_url(slot.public_id, request.POST.get("at", ""))
+    elif review is not None and review.verdict == Verdict.REJECT:
+        sentence, undo = _("%(dialogue)s rejected. Its stage has ended, so this can’t be undone."), ""
     else:
         sentence, undo = _("%(dialogue)s submitted. Its stage has ended, so this can’t be undone."), ""
     messages.success(request, sentence % {"dialogue": slot.dialogue.external_id}, extra_tags=undo)
@@ -191,9 +193,11 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         return redirect("home")
     try:
         claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
+        if claim is None:
+            messages.info(request, _("You have finished all your items in this stage."))
+            claim = claims.claim_next(actor=request.user, project=slot.project)
     except Conflict as error:
         return redirect_refused(request, slot.project, error)
     if claim is None:
-        messages.info(request, _("You have finished all your items in this stage."))
         return redirect("home")
     return redirect("workspace", slot=claim.slot.public_id)

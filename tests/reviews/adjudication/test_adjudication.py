@@ -271,7 +271,10 @@ def test_a_dispute_about_the_verdict_is_settled_without_rulings(team: Team) -> N
     item = make_item(team, "cross_check")
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "reject")
-    assert claim_and_submit(team.senior, item).verdict == "approve"
+    # The reviewer who rejected it reads why it passes.
+    with pytest.raises(Invalid, match="Enter why the dialogue passes although a reviewer rejected it"):
+        claim_and_submit(team.senior, item, reason=" ")
+    assert claim_and_submit(team.senior, item, reason="The answer is right.").verdict == "approve"
 
 
 def test_a_rejection_needs_no_rulings_but_a_reason(team: Team) -> None:

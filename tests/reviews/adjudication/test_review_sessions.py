@@ -390,6 +390,7 @@ def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
             "review-session": ReviewSession.objects.get().pk,
             "present": [team.annotators[0].public_id],
             "session-note": f"Decision {n}.",
+            "reason": "It is right.",
         }
         if f"ruling:{TEXT}" in page:
             form |= {f"ruling:{TEXT}": "right", f"why:{TEXT}": "answer_wrong"}

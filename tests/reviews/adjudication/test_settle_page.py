@@ -82,7 +82,10 @@ def test_what_was_edited_at_a_disputed_place_is_offered_as_the_third_version(tea
 def test_the_page_says_what_there_is_to_settle_and_compares_the_errors_that_were_found(team: Team) -> None:
     """It said that the verdicts differ of two that were the same, and of an escalation without a second verdict."""
     both = load_dispute_of(team, disputed(team, same, same))
-    assert what_differs(both) == "A reviewer escalated this dialogue. All versions are the same."
+    assert what_differs(both) == (
+        "A reviewer escalated this dialogue. All versions are the same. "
+        "Approve the dialogue or reject it. You can edit it first."
+    )
     one = load_dispute_of(team, disputed(team, same, lambda document: changed(document, "Sunny."), make_document("x")))
     assert what_differs(one) == "A reviewer escalated this dialogue. The versions differ in 1 place."
     # Two approvals of a single reviewer's stage never meet; the verdicts of the other two differ.

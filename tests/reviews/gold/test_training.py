@@ -1,5 +1,6 @@
 """Training: only its items until a person has passed, results known by hand, and that nothing counts."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Event, Notice, User, Waiver
+from annotator.models import Dialogue, Draft, Event, Notice, User, Waiver
 from annotator.services.dialogues.revisions import check_document
 from reviews.models import (
     Claim,
@@ -362,6 +363,57 @@ def test_programs_read_the_training_and_are_refused_with_a_sentence(team: Team, 
     for _ in range(2):
         again = client.post(reverse("api-training-again", args=[slug]), content_type="application/json").json()
         assert (again["mine"]["state"], again["mine"]["attempt"]) == ("training", 2)
+
+
+def test_all_of_the_workspace_works_on_a_training_item(team: Team, client: Client) -> None:
+    """The item is in no list, so a draft of it was not found: it could be opened, but no error could be fixed."""
+    switch_on(team, items=1, mark=1)
+    person = team.annotators[4]
+    slot = take(person, team).slot
+    client.force_login(person)
+
+    def post(page: str, **sent: Any) -> str:
+        draft = Draft.objects.filter(author=person).first()
+        response = client.post(
+            reverse(f"workspace-{page}", args=[slot.public_id]),
+            {"seen": draft.version if draft else 0, "at": "/tasks/t1"} | sent,
+            headers={"HX-Request": "true"},
+        )
+        assert response.status_code == 200, response.content
+        return one_line(response)
+
+    client.get(reverse("workspace", args=[slot.public_id]))
+    wrong = "Sunny tomorrow."
+    assert wrong in post("edit", op="set", anchor="/tasks/t1/steps/s1/text", value=wrong)
+    assert wrong not in post("undo")
+    assert wrong in post("redo")
+    assert wrong not in post("reset")
+    assert "Which day is meant?" in post("comment", anchor="/tasks/t1", text="Which day is meant?", panel="comments")
+    call = Draft.objects.get(author=person).document()["tasks"][0]["steps"][0]
+    post(
+        "edit",
+        op="set_arguments",
+        anchor="/tasks/t1/steps/s0",
+        text=json.dumps(dict.fromkeys(call["arguments"], "Rome")),
+        **{"as": "json"},
+    )
+    found = check_document(
+        Draft.objects.get(author=person).document(),
+        slot.revision.toolset_revision,
+        project=team.project,
+        stage="submit",
+    )
+    [warning] = [one for one in found if one.severity == "warning"][:1]
+    where = {"check": warning.check, "anchor": warning.anchor, "value_hash": warning.value_hash}
+    assert "It is a joke." in post("waive", reason="It is a joke.", **where)
+    post("unwaive", **where)
+    post("reset")
+    known = GoldItem.training.get().answer.document()["tasks"][0]["steps"][1]["text"]
+    post("edit", op="set", anchor="/tasks/t1/steps/s1/text", value=known)
+    sent = {"verdict": "fix", "seen": Draft.objects.get(author=person).version, "token": slot.claims.get().token}
+    done = client.post(reverse("workspace-submit", args=[slot.public_id]), sent)
+    assert done.status_code == 302, one_line(done)
+    assert TrainingResult.objects.get().right
 
 
 def test_nobody_has_waived_a_planted_error(team):
