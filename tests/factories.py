@@ -354,7 +354,7 @@ def claim_and_submit(person: User, dialogue: Dialogue, verdict: str = "", **subm
     claim = claim_slot(actor=person, slot=slot)
     if verdict in ("reject", "escalate"):
         submission.setdefault("reason", "It cannot be saved.")
-    elif slot.stage_run.disputed_run is not None:
+    elif slot.stage_run.disputed_run is not None and "rulings" not in submission:
         submission.setdefault("reason", "It is right.")
     return submit_review(actor=person, slot=slot, token=claim.token, verdict=verdict, **submission)
 

@@ -76,6 +76,11 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
     expect(page.locator("#shortcuts")).not_to_contain_text("Answer the rest of the task yes")
     page.keyboard.press("Escape")
+    # A key alone rejects nothing.
+    asked: list[str] = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.keyboard.press("x")
+    assert asked == ["Reject the dialogue? What you settled or corrected is not used, and this can’t be undone."]
     # The reason of a rejection is one key away, and Escape leads out of it again.
     page.keyboard.press("Shift+R")
     expect(page.locator("#reason")).to_be_focused()
@@ -99,6 +104,18 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(hers.locator("main")).to_contain_text(item.external_id)
     hers.goto(f"/p/{team.project.slug}/feedback/")
     expect(hers.locator("main")).to_contain_text("Unnatural message")
+    hers.locator("summary", has_text="Dispute").first.click()
+    hers.get_by_label("Why is the decision wrong?").fill("It was asked for.")
+    hers.get_by_role("button", name="Send dispute").click()
+    expect(hers.locator("main")).to_contain_text("It was asked for.")
+    page.goto(f"/p/{team.project.slug}/feedback/?of=decided")
+    page.get_by_label("Your answer to the dispute").fill("No: nobody would ask so.")
+    # Neither of two answers is the usual one.
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.locator("#toasts")).to_contain_text("Choose one of the buttons.")
+    expect(page.get_by_role("button", name="Accept the dispute")).to_be_focused()
+    page.get_by_role("button", name="Keep the decision").click()
+    expect(page.locator("main")).to_contain_text("No: nobody would ask so.")
     # And the dashboard knows of one more item at its end.
     seen = window_of(team.administrator).page
     seen.goto(f"/p/{team.project.slug}/")

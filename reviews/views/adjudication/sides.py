@@ -38,7 +38,7 @@ def _to_decide(dispute: Dispute) -> list[str]:
     if dispute.discrepancies:
         return []
     if dispute.is_about_a_rejection:
-        return [_("Reject the dialogue, or approve it and say why the rejection does not stand.")]
+        return [_("Reject the dialogue, or approve it and say why the rejection is wrong.")]
     return [_("Approve the dialogue or reject it. You can edit it first.")]
 
 

@@ -95,14 +95,20 @@ def test_the_page_says_what_there_is_to_settle_and_compares_the_errors_that_were
     claim_and_submit(team.annotators[2], item, "reject", named_errors=[{"kind": WHY, "anchor": TEXT}])
     item.refresh_from_db()
     verdicts = load_dispute_of(team, item)
-    assert what_differs(verdicts) == "All versions are the same. The verdicts differ."
+    assert what_differs(verdicts) == (
+        "A reviewer rejected this dialogue. All versions are the same. The verdicts differ. "
+        "Reject the dialogue, or approve it and say why the rejection is wrong."
+    )
     found = found_errors(verdicts, load_preset("c3"))
     ((label, place, cells),) = found["rows"]
     assert (label, place) == ("Wrong or unsupported answer", "task 1, answer s1, text")
     assert cells == [{"found": True, "notes": ["It is dry."]}, {"found": True, "notes": []}]
     # One reviewer: what was there before is no verdict.
     alone = replace(verdicts, left=replace(verdicts.left, review=None), right=replace(one.right))
-    assert what_differs(alone) == "The reviewer escalated this dialogue. The reviewer changed nothing."
+    assert what_differs(alone) == (
+        "The reviewer escalated this dialogue. The reviewer changed nothing. "
+        "Approve the dialogue or reject it. You can edit it first."
+    )
 
 
 def load_dispute_of(team: Team, item: Dialogue) -> Dispute:
