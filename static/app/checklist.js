@@ -262,7 +262,7 @@ function sayBlank(question) {
   const counts = {blank: blank.length, all: all.length};
   const none = gettext("No question is answered.");
   const some = ngettext("%(blank)s of %(all)s questions has no answer.", "%(blank)s of %(all)s questions have no answer.", blank.length);
-  question.querySelector("span").textContent = blank.length === all.length ? none : interpolate(some, counts);
+  question.querySelector("[data-blank-count]").textContent = blank.length === all.length ? none : interpolate(some, counts);
   question.querySelector("a").hash = encodeURIComponent(blank[0].id);
 }
 
