@@ -233,6 +233,7 @@ def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
     page.get_by_role("group", name="Task 1").get_by_label("Yes").first.check()
     page.locator("#reason").fill("Observations, answer and dependencies written; a city was misspelt.")
     page.get_by_role("button", name="Submit and close").click()
+    amina.leave_blank()
     amina.expect_home()
     journey.look(amina)
 

@@ -105,6 +105,7 @@ def test_input_stays_while_the_draft_and_the_tabs_change(window_of, team):
     expect(page.locator("#reason")).to_have_value("Livelier.")
     expect(suggestion).to_have_count(0)
     page.get_by_role("button", name="Submit and close").click()
+    window.leave_blank()
     window.expect_home()
     review = Review.objects.get()
     assert (review.verdict, review.reason, review.errors.count()) == ("fix", "Livelier.", 0)

@@ -168,7 +168,7 @@ def test_a_warning_is_waived_with_a_reason(window_of, team):
     expect(page.get_by_text("No question is answered.")).to_be_visible()
     page.locator("[data-unanswered][data-asked]").wait_for()
     page.keyboard.press("ControlOrMeta+Enter")
-    window.expect_home()
+    expect(page.locator("#toasts")).to_contain_text("You have finished all your items in this stage.")
     assert Review.objects.get().verdict == "fix"
 
 

@@ -325,6 +325,7 @@ def test_a_session_that_ended_is_said_and_work_goes_on_after_signing_in_again(wi
     expect(page.locator("#toasts")).to_contain_text("You are signed out")
     page.context.add_cookies([session_cookie(team.annotator, site), token | {"value": "m" * 32}])
     page.get_by_role("button", name="Submit and close").click()
+    window.leave_blank()
     window.expect_home()
     assert Review.objects.get().reason == "Shorter."
 
