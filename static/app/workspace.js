@@ -238,6 +238,14 @@ function mark(body, words) {
     }
   }
   CSS.highlights.set("found", new Highlight(...ranges));
+  // A long value scrolls by itself: show its first hit.
+  const scrolled = new Set();
+  for (const range of ranges) {
+    const box = range.startContainer.parentElement.closest("pre");
+    if (!box || scrolled.has(box)) continue;
+    scrolled.add(box);
+    box.scrollTop += range.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+  }
 }
 
 document.addEventListener("input", ({target}) => target.matches?.("[data-search-in]") && search(target));
