@@ -161,10 +161,10 @@ export function startsPair(key) {
 
 /** Do what an element stands for: focus a field, click anything else. */
 export function act(element) {
+  if (element.matches("select[data-type-ahead]")) takeLetters(element);
   if (element.matches("input:not([type=checkbox], [type=radio], [type=submit], [type=button]), select, textarea")) {
     element.focus();
     element.select?.();
-    if (element.matches("select[data-type-ahead]")) takeLetters(element);
   } else if (element.matches("code-editor, [data-key-focus]")) {
     element.focus();
   } else {
