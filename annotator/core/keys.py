@@ -140,7 +140,12 @@ ACTIONS: dict[str, Action] = {
             Action("waive", "w", _("Waive the finding")),
             Action("comment", "r", _("Comment"), places=WORKSPACE | {Place.LIST}),
             Action("graph", "g", _("Tool graph of the task"), places=WORKSPACE - {Place.CASE}),
-            Action("reference", "h", _("Reference: guideline, tools, examples, versions")),
+            Action(
+                "reference",
+                "h",
+                _("Reference: guideline, tools, examples, versions"),
+                places=WORKSPACE | {Place.DISPUTE},
+            ),
             Action("run", "y", _("Run, replay or play the draft"), places=frozenset({Place.CASE, Place.TRIAL})),
         ),
         *_group(

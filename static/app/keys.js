@@ -7,6 +7,7 @@
 //                           Without it, the action has no key for this person, but the search (palette.js) finds it
 //   data-held="z Shift+Z"   each of these keys with Ctrl or Cmd, outside text fields, clicks it; neither these nor its
 //                           data-key move the focus
+//   data-type-ahead         on a select: reached by its key, it chooses by typed letters although it saves itself
 //   data-key-scope          around elements with keys that others have as well: those near the focus win
 //   data-scripted="next-place" data-keys="j"   in the shortcuts dialog: an action that a script carries out
 //
@@ -160,6 +161,7 @@ export function startsPair(key) {
 
 /** Do what an element stands for: focus a field, click anything else. */
 export function act(element) {
+  if (element.matches("select[data-type-ahead]")) takeLetters(element);
   if (element.matches("input:not([type=checkbox], [type=radio], [type=submit], [type=button]), select, textarea")) {
     element.focus();
     // A value is usually replaced, a text corrected.
@@ -173,6 +175,12 @@ export function act(element) {
     element.click();
     if (element.localName === "summary") element.parentElement.querySelector("input:not([type=hidden]), textarea")?.focus();
   }
+}
+
+/** Let a closed list that was reached by its key choose by typed letters, until it loses the focus. */
+function takeLetters(list) {
+  list.dataset.letters = "";
+  list.addEventListener("focusout", () => delete list.dataset.letters, {once: true});
 }
 
 /** Return what an element does, in words. */

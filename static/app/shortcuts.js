@@ -7,7 +7,8 @@
 //   data-presses="undo"     clicks the element of that action
 //
 // Keys are ignored if another handler has used them (preventDefault). In a closed select, letters do nothing: they would
-// choose an option unnoticed. Single keys can be switched off in the dialog; those with Ctrl or Cmd cannot.
+// choose an option unnoticed (but see data-type-ahead in keys.js). Single keys can be switched off in the dialog; those
+// with Ctrl or Cmd cannot.
 
 import {gettext} from "./translation.js";
 import {act, find, isOn, isTyping, namesOf, scope, scriptedKey, startsPair, TEXT, usable} from "./keys.js";
@@ -125,7 +126,7 @@ document.addEventListener("keydown", (event) => {
   if (ctrlKey || metaKey || altKey) return;
   // In a form that saves itself, a letter would choose and save an option unnoticed.
   const saves = target.localName === "select" && target.closest("[data-autosave], [data-keep]");
-  if (saves && !target.multiple && event.key.length === 1 && event.key !== " " && !isOpen(target)) {
+  if (saves && !target.multiple && !("letters" in target.dataset) && event.key.length === 1 && event.key !== " " && !isOpen(target)) {
     event.preventDefault();
   }
   if (!isOn() || isTyping(event) || isLeaving() || ["Shift", "Tab", " "].includes(event.key)) return;

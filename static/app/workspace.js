@@ -204,11 +204,32 @@ function search(field) {
     const text = block.map((one) => one.textContent).join(" ").toLowerCase();
     const fits = words.every((word) => text.includes(word));
     found += fits ? 1 : 0;
-    for (const one of block) one.hidden = !fits;
+    for (const one of block) {
+      one.hidden = !fits;
+      unfold(one, fits ? words : []);
+    }
   }
   const status = body.querySelector("[data-search-status]");
   if (status) status.textContent = words.length ? interpolate(ngettext("%(count)s place", "%(count)s places", found), {count: found}) : "";
   mark(body, words);
+}
+
+/** Unfold what hides one of the words. What a search has unfolded is folded again when it hides none. */
+function unfold(block, words) {
+  const has = (text) => words.some((word) => text.toLowerCase().includes(word));
+  for (const details of [block, ...block.querySelectorAll("details")]) {
+    if (details.localName !== "details") continue;
+    const hides = [...details.children].some((one) => one.localName !== "summary" && has(one.textContent));
+    if (hides && !details.open) details.dataset.unfolded = "";
+    if (hides) details.open = true;
+    else if ("unfolded" in details.dataset) {
+      details.open = false;
+      delete details.dataset.unfolded;
+    }
+  }
+  for (const fold of block.querySelectorAll(".folded[hidden]")) {
+    if (has(fold.textContent)) fold.dispatchEvent(new Event("beforematch", {bubbles: true}));
+  }
 }
 
 /** Mark the words without changing the page. */
@@ -228,6 +249,14 @@ function mark(body, words) {
     }
   }
   CSS.highlights.set("found", new Highlight(...ranges));
+  // A long value scrolls by itself: show its first hit.
+  const scrolled = new Set();
+  for (const range of ranges) {
+    const box = range.startContainer.parentElement.closest("pre");
+    if (!box || scrolled.has(box)) continue;
+    scrolled.add(box);
+    box.scrollTop += range.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
+  }
 }
 
 document.addEventListener("input", ({target}) => target.matches?.("[data-search-in]") && search(target));

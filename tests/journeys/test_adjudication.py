@@ -4,8 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from annotator.models import Waiver
-from reviews.models import ReviewDraft, Ruling
+from annotator.services.dialogues.drafts import edit_draft
+from reviews.models import ReviewDraft, Ruling, Slot
 from reviews.services.statistics.all_counts import fold_all
+from reviews.services.submission.workbench import open_workbench
 from tests.factories import claim_and_submit, current, make_document, make_item
 from tests.journeys.browser_window import hold
 from tests.reviews.adjudication.test_disputes import three_places
@@ -40,17 +42,29 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.wait_for_url("**/settle/")
     progress = page.locator("#settle-progress")
     expect(progress).to_contain_text("0 of 3")
-    # The first place: the right side, its reason chosen with the arrows, and the same for all that follow.
-    page.keyboard.press("j")
+    # The tools open beside the places, and a search unfolds what it finds.
+    page.keyboard.press("h")
+    page.locator("#guideline").get_by_role("link", name="Tools").click()
+    parameters = page.locator("#guideline pre").first
+    expect(parameters).to_be_hidden()
+    page.get_by_label("Search in this page").fill("city")
+    expect(parameters).to_be_visible()
+    page.get_by_label("Search in this page").fill("")
+    expect(parameters).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator("#guideline")).to_be_hidden()
+    # Letters choose nothing in a list that was not reached by its key.
+    page.locator("#place-2 select").first.focus()
+    page.keyboard.type("Unnatural")
+    assert page.evaluate("document.activeElement.value") == ""
+    page.keyboard.press("Escape")
+    # The first place: the right side, its reason chosen by its first letters, and the same for all that follow.
+    page.keyboard.press("k")
     expect(page.locator("#place-1")).to_be_focused()
     page.keyboard.press("2")
     page.keyboard.press("r")
-    page.keyboard.type("Unnatural")  # letters choose nothing in a closed list
-    assert page.evaluate("document.activeElement.value") == ""
-    for _ in range(40):
-        if page.evaluate("document.activeElement.selectedOptions[0].text") == "Unnatural message":
-            break
-        page.keyboard.press("ArrowDown")
+    page.keyboard.type("Unnatural")
+    assert page.evaluate("document.activeElement.selectedOptions[0].text.trim()") == "Unnatural message"
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(progress).to_contain_text("1 of 3")
@@ -158,6 +172,39 @@ def test_the_reason_of_a_waiver_that_is_not_made_yet_outlives_a_reload_and_enter
     page.get_by_role("button", name="Waive", exact=True).click()
     expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
     assert Waiver.objects.get().reason == "It is the title of a film."
+
+
+def test_without_places_a_warning_is_waived_by_keys_and_own_changes_are_listed(window_of, team, check_accessibility):
+    """What was typed as its reason ran as keys, and skipped the item."""
+    item = make_item(team, "cross_check", make_document("x"))
+    for person in team.annotators[1:3]:
+        claim_and_submit(person, item, "escalate", reason="See the answer.")
+    window = window_of(team.senior)
+    page = window.page
+    page.goto("/")
+    page.keyboard.press("n")
+    page.wait_for_url("**/settle/")
+    expect(page.locator("#own-changes")).to_have_count(0)
+    slot = Slot.objects.get(holder=team.senior)
+    draft = open_workbench(actor=team.senior, slot_id=slot.public_id).draft
+    edit = {"op": "set", "anchor": "/tasks/t1/steps/s1/text", "value": "TODO: the weather"}
+    edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)
+    page.reload()
+    expect(page.locator("#own-changes")).to_have_text("You changed 1 place")
+    expect(page.locator("main .changes")).to_contain_text("TODO: the weather")
+    expect(page.get_by_label("Note to both reviewers")).to_be_visible()
+    expect(page.locator("#outcome")).to_contain_text("TODO")
+    check_accessibility(page)
+    page.keyboard.press("Shift+W")
+    page.keyboard.type("scx It is the title of a film.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#outcome")).to_contain_text("No open issues")
+    assert Waiver.objects.get().reason == "scx It is the title of a film."
+    page.keyboard.press("ControlOrMeta+Enter")
+    window.expect_home()
+    item.refresh_from_db()
+    assert item.status == "verified"
+    assert current(item)["tasks"][0]["steps"][1]["text"] == "TODO: the weather"
 
 
 def test_enter_in_the_reason_of_a_waiver_waives_and_leaves_the_reason_typed_beside_it(window_of, team):

@@ -62,6 +62,8 @@ class Group:
     rows: list[DisputeRow] = field(default_factory=list)
     agreed: list[Agreed] = field(default_factory=list)
     graphs: GraphPair | None = None
+    #: The user's message of the task; blank if it is one of the places.
+    message: str = ""
 
     @property
     def changed_alike(self) -> int:
@@ -271,6 +273,7 @@ def _groups(dispute: Dispute, sheet: RulingSheet, draft: Draft, *, whole: bool) 
             ]
             if key and group.rows:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
+                group.message = reading.message(key)
         if sheet.start + ROWS_PER_PAGE >= len(sheet.rows) + len(sheet.alike):
             # Groups without a dispute that both sides changed come last.
             known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
@@ -301,6 +304,15 @@ class _Reading:
         self.disputed = AnchorIndex(row.anchor for row in sheet.rows)
         self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
         self.touched = {one for anchor in self.changed for one in lineage(anchor)}
+
+    def message(self, task_id: str) -> str:
+        """Return the user's message of a task, as the senior reviewer has edited it; blank if it is disputed."""
+        anchor = f"/tasks/{task_id}/user_message"
+        if self.disputed.touching(anchor) is not None:
+            return ""
+        mine, before = lookup(self.draft, anchor, None), lookup(self.dispute.base, anchor, None)
+        message = mine if mine != before else lookup(self.dispute.left.document, anchor, None)
+        return str(message or "")
 
     def agreed(self, task_id: str) -> list[Agreed]:
         """Return the agreeing places of a task, or of the dialogue's own fields if the id is blank."""

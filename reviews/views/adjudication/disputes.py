@@ -25,7 +25,7 @@ from reviews.services.submission.refusals import refusals_of
 from reviews.services.submission.review_forms import StoredForm, store_form
 from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
-from reviews.views.adjudication.sides import found_errors, summaries, what_differs
+from reviews.views.adjudication.sides import found_errors, own_changes, summaries, what_differs
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
 from reviews.views.workspace.form_versions import (
     ask,
@@ -205,6 +205,7 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "error_types_in_use": named_errors["taxonomy"],
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
+            "own_changes": own_changes(bench),
             "taxonomy": bench.work.protocol.taxonomy,
             "what_differs": what_differs(dispute),
             "overrules": dispute.is_about_a_rejection,
@@ -294,7 +295,9 @@ def _refused_places(
     details = refused.details
     anchors = [*details.get("anchors", []), *filter(None, [details.get("anchor")])]
     out = [(capfirst(sheet_words(sheet, dispute, anchor)), _way_to(sheet, bench, anchor)) for anchor in anchors]
-    out += [(one["message"], _way_to(sheet, bench, one["anchor"])) for one in details.get("findings", [])]
+    # Without places, the findings are listed with the decision, and can be waived there.
+    ways = [_way_to(sheet, bench, one["anchor"]) if sheet.rows else "#dec" for one in details.get("findings", [])]
+    out += [(one["message"], way) for one, way in zip(details.get("findings", []), ways, strict=True)]
     return list(dict.fromkeys(out))
 
 

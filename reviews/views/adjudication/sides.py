@@ -5,12 +5,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotator.presentation.changes import change_lines
+from annotator.presentation.changes import ChangeLine, change_lines
+from annotator.services.custom_fields import fields_of
 from annotator.translation import place_name
 from reviews.core.protocols import Protocol
 from reviews.models import Verdict
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.rulings import Dispute, Side
+from reviews.services.submission.workbench import Workbench
 
 
 def what_differs(dispute: Dispute) -> str:
@@ -58,6 +60,14 @@ def _summary(side: Side, dispute: Dispute, protocol: Protocol) -> dict[str, Any]
         "answers": answers,
         "noes": sum(row.answer is False for row in answers),
     }
+
+
+def own_changes(bench: Workbench) -> list[ChangeLine]:
+    """Return what the senior reviewer has changed in the workspace, as lines."""
+    if not bench.changed:
+        return []
+    slot = bench.work.slot
+    return change_lines(slot.revision.document(), bench.document, fields_of(slot.project))
 
 
 def found_errors(dispute: Dispute, protocol: Protocol) -> dict[str, Any]:

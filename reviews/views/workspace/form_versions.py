@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from annotator.errors import Conflict, DomainError
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest
-from reviews.models import ReviewDraft, Verdict
+from reviews.models import Review, ReviewDraft, Verdict
 from reviews.services.adjudication import review_sessions
 from reviews.services.submission.review_forms import FieldPath, FormWindow, StoredForm
 from reviews.services.submission.workbench import DraftChanged, Workbench
@@ -97,8 +97,12 @@ def disputed(
 
 def reason_label(bench: Workbench, verdict: str) -> str:
     """Return the label of the reason field."""
-    if bench.work.slot.stage_run.disputed_run:
-        return _("Note to both reviewers")
+    disputed_run = bench.work.slot.stage_run.disputed_run
+    if disputed_run:
+        number = Review.objects.filter(stage_run=disputed_run, sealed=False).count()
+        if number == 2:
+            return _("Note to both reviewers")
+        return _("Note to the reviewer") if number < 2 else _("Note to all reviewers")
     refuses = verdict in (Verdict.REJECT, Verdict.ESCALATE)
     return _("Reason") if refuses else _("Note to the others (optional)")
 

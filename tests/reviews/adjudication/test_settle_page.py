@@ -16,6 +16,7 @@ from reviews.services.statistics.throughput import read_error_types
 from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import open_workbench
 from reviews.views.adjudication.sides import found_errors, what_differs
+from reviews.views.workspace.form_versions import reason_label
 from tests.factories import Team, adopt_c3, changed, claim_and_submit, make_document, make_item, make_team
 from tests.reviews.adjudication.test_adjudication import TEXT
 from tests.reviews.adjudication.test_disputes import at_desk, disputed, same, sheet_of
@@ -68,6 +69,24 @@ def test_a_refused_settlement_names_the_place_in_words_and_leads_there(team: Tea
     assert "Task 1, answer s1, text: " in summary
     assert "/tasks/" not in summary.replace("%2F", "/").partition("<ul>")[0]
     assert 'href="#place-1"' in summary
+
+
+def test_a_task_shows_its_user_message_and_the_note_is_for_the_people_there_are(
+    team: Team, client: Client, slot: str
+) -> None:
+    """To judge a place, one had to open the dialogue; a single reviewer was called both."""
+    (group,) = sheet_of(team, slot).groups
+    assert group.message == "What is the weather like in Ghent x?"
+    edit = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "Sunny? " * 40}
+    draft = open_workbench(actor=team.senior, slot_id=slot).draft
+    edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)
+    client.force_login(team.senior)
+    page = client.get(reverse("workspace-settle", args=[slot])).content.decode()
+    assert "You changed 1 place" in " ".join(page.split())
+    assert page.count("Sunny? " * 40) >= 2  # the change, and the rest of the shortened message
+    assert "Note to both reviewers" in page
+    Review.objects.filter(person=team.annotators[1]).update(sealed=True)
+    assert reason_label(open_workbench(actor=team.senior, slot_id=slot), "") == "Note to the reviewer"
 
 
 def test_what_was_edited_at_a_disputed_place_is_offered_as_the_third_version(team: Team, slot: str) -> None:
