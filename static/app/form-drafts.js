@@ -59,6 +59,13 @@ function unsend() {
   if (text) write(key, {...JSON.parse(text), sent: undefined});
 }
 
+function refuse(event) {
+  if (event.target !== form || !form.inert) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  question.focus();
+}
+
 function leave({target, defaultPrevented}) {
   if (defaultPrevented) return;
   if (target === form) {
@@ -84,7 +91,7 @@ if (form) {
   if (formDraft === "fresh") ask();
   if (formDraft !== "passed") for (const type of ["input", "change"]) form.addEventListener(type, keep);
   // The bar at the foot of the page is outside of the form.
-  addEventListener("submit", (event) => event.target === form && form.inert && (event.preventDefault(), event.stopImmediatePropagation()), true);
+  addEventListener("submit", refuse, true);
   document.addEventListener("submit", leave);
   addEventListener("pageshow", ({persisted}) => persisted && unsend());
   let isSending = false;
