@@ -47,6 +47,7 @@ urlpatterns = [
     path(_P + "statistics/fields/", statistics.field_answers, name="statistics-fields"),
     path(_P + "statistics/suggestions/", statistics.suggestions, name="statistics-suggestions"),
     path(_P + "statistics/team/", team.team_day, name="statistics-team"),
+    path(_P + "statistics/team/goals/", team.team_goals, name="statistics-team-goals"),
     path(_P + "statistics/team/reassign/", team.team_reassign, name="statistics-team-reassign"),
     path(_P + "goal/", team.daily_goal, name="daily-goal"),
     path(_P + "statistics/people/<str:public_id>/", statistics.person, name="statistics-person"),

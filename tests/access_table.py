@@ -317,6 +317,7 @@ statistics-revisions                  in  404 404 200 200 200 200   in  404 404 
 statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
 feedback-reply                        in  404 404 405 405 405 405   in  404 404 302 404 404 302
 statistics-team                       in  404 404 403 403 200 200   in  404 404 405 405 405 405
+statistics-team-goals                 in  404 404 405 405 405 405   in  404 404 403 403 403 302
 statistics-team-reassign              in  404 404 405 405 405 405   in  404 404 403 403 403 302
 statistics-fields                     in  404 404 403 403 200 200   in  404 404 405 405 405 405
 statistics-suggestions                in  404 404 403 403 200 200   in  404 404 405 405 405 405

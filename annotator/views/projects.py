@@ -289,9 +289,15 @@ def guideline_edit(request: PageRequest) -> HttpResponse:
     form = GuidelineForm(
         posted(request), initial={"text": last.text if last else "", "seen": last.number if last else 0}
     )
-    context: dict[str, Any] = {"project": project, "refused": "", "preview": "", "newer": None}
+    context: dict[str, Any] = {"project": project, "refused": "", "preview": "", "newer": None, "restored": False}
+    context["draft_state"] = "unsaved" if form.is_bound else "fresh"
     status = 422 if form.is_bound else 200
-    if form.is_valid():
+    if request.POST.get("do") == "restore":
+        # Input that the browser kept. Nothing is published over a version that its author has not seen.
+        number = last.number if last else 0
+        context |= {"restored": True, "newer": last if request.POST.get("seen") != str(number) else None}
+        form, status = GuidelineForm(initial=request.POST.dict() | {"seen": number}), 200
+    elif form.is_valid():
         if "preview" in request.POST:
             context["preview"], status = render_markdown(form.cleaned_data["text"]), 200
         else:

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.errors import Conflict
 from annotator.models import Dialogue, User
-from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
+from annotator.services.database.filters import UnknownFilter, one_of, refuse_unknown_names
 from annotator.services.dialogues import listing
 from annotator.services.dialogues.sorting import sort_of
 from annotator.services.saved_views import SAVED, clean_query
@@ -26,15 +26,17 @@ from reviews.services.protocols.versions import stage_titles
 
 #: Names looked up, and names shown of each person or reason.
 _LOOKED_UP, _SHOWN = 300, 8
+#: Lists that a change can come from whatever its action.
+_LISTS = ("dialogues",)
 
 
 @project_page
 @require_http_methods(["GET", "POST"])
-@takes("back")
+@takes("back", "list")
 def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show what a change will do and, once confirmed, what it did. 409: something changed since the preview.
 
-    ``back``: the query string of the list that the person comes from.
+    ``back``: the query string of the list that the person comes from; ``list``: see ``to_plan``.
     """
     project = request.project
     plan = plans.load_plan(actor=request.user, project=project, public_id=public_id)
@@ -42,7 +44,7 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
     refused = ""
     if request.method == "POST":
         if "again" in request.POST:
-            return to_plan(_again(request, plan), back=request.GET.get("back", ""))
+            return to_plan(_again(request, plan), **_where_from(request))
         try:
             plan = plans.confirm_plan(actor=request.user, project=project, public_id=public_id)
         except Conflict as error:
@@ -51,7 +53,7 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
             if plan.job is None:
                 sentence = ngettext("%(count)s item changed.", "%(count)s items changed.", len(plan.items))
                 messages.success(request, sentence % {"count": len(plan.items)})
-            return to_plan(plan, back=request.GET.get("back", ""))
+            return to_plan(plan, **_where_from(request))
     context = _plan_context(request, plan) | {"refused_now": refused, "changed": changed}
     return render(request, "reviews/project/assignment_plan.html", context, status=409 if refused else 200)
 
@@ -61,13 +63,26 @@ def assignment_plan_detail(request: PageRequest, public_id: str) -> HttpResponse
 def assignment_plan_undo(request: PageRequest, public_id: str) -> HttpResponse:
     """Preview the undo of a change."""
     plan = plans.make_undo(actor=request.user, project=request.project, public_id=public_id)
-    return to_plan(plan, back=request.GET.get("back", ""))
+    return to_plan(plan, **_where_from(request))
 
 
-def to_plan(plan: AssignmentPlan, *, back: str) -> HttpResponse:
-    """Go to the page of a change. ``back``: the query string of the list, to which the page leads back."""
+def to_plan(plan: AssignmentPlan, *, back: str, listed: str = "") -> HttpResponse:
+    """Go to the page of a change. ``back``: the query string of the list, to which the page leads back.
+
+    ``listed``: “dialogues” if that is the list of dialogues; blank: that depends on the action.
+    """
     address = reverse("assignment-plan-detail", args=[plan.project.slug, plan.public_id])
-    return redirect(f"{address}?{urlencode({'back': back})}" if back else address)
+    return redirect(f"{address}{_query_of(back, listed)}")
+
+
+def _query_of(back: str, listed: str) -> str:
+    kept = {name: value for name, value in (("back", back), ("list", listed)) if value}
+    return f"?{urlencode(kept)}" if kept else ""
+
+
+def _where_from(request: PageRequest) -> dict[str, str]:
+    """Return the list that the person comes from, as ``to_plan`` takes it. Raises UnknownFilter."""
+    return {"back": request.GET.get("back", ""), "listed": one_of(request.GET, "list", _LISTS)}
 
 
 def _list_address(request: PageRequest, plan: AssignmentPlan) -> str:
@@ -77,8 +92,9 @@ def _list_address(request: PageRequest, plan: AssignmentPlan) -> str:
     """
     project, query = request.project, QueryDict(request.GET.get("back", ""))
     titles = stage_titles(project)
+    of_dialogues = plan.action in ON_DIALOGUES or bool(one_of(request.GET, "list", _LISTS))
     try:
-        if plan.action in ON_DIALOGUES:
+        if of_dialogues:
             address, known = reverse("dialogue-list", args=[project.slug]), SAVED
             refuse_unknown_names(query, known)
             listing.Filters.of(query, project=project, stages=lambda: titles)
@@ -149,7 +165,7 @@ def _plan_context(request: PageRequest, plan: AssignmentPlan) -> dict[str, Any]:
         "may_undo": not why_not_undone(plan),
         "undo_days": UNDO_DAYS,
         "back": _list_address(request, plan),
-        "query": f"?{urlencode({'back': kept})}" if (kept := request.GET.get("back")) else "",
+        "query": _query_of(**_where_from(request)),
     }
 
 

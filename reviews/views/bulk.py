@@ -61,7 +61,7 @@ def dialogue_plan(request: PageRequest) -> HttpResponse:
             "query": clean_query(posted, SAVED),
         }
         return render(request, "reviews/dialogues/change_refused.html", context, status=422)
-    return to_plan(plan, back=clean_query(posted, SAVED))
+    return to_plan(plan, back=clean_query(posted, SAVED), listed="dialogues")
 
 
 @project_page

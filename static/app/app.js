@@ -17,6 +17,7 @@
 //   data-escape-to="selector"  Escape inside it moves the focus to that element
 //   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads
 //   <time data-local datetime> shown in the reader's own time zone
+//   data-time-zone="NAME"      a note about another time zone: hidden where the reader's clock is the same
 //   data-keep="URL"            on a form that htmx saves after a pause: leaving the page sends the latest input
 //   details.menu               closes on Escape, on a click elsewhere and when focus leaves it
 
@@ -451,6 +452,15 @@ function localTimes(root) {
 }
 
 localTimes(document);
+
+for (const note of document.querySelectorAll("[data-time-zone]")) {
+  const clock = (/** @type {Intl.DateTimeFormatOptions} */ zone) => new Intl.DateTimeFormat("en", {dateStyle: "short", timeStyle: "short", ...zone}).format();
+  try {
+    note.hidden = clock({timeZone: note.dataset.timeZone}) === clock({});
+  } catch {
+    // This browser doesn't know the time zone: the note stays.
+  }
+}
 
 // --- leaving a form that saves itself ---------------------------------------------------------------------------------------
 

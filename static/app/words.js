@@ -52,7 +52,7 @@ const controls = (form) => [...form.elements].filter((field) => field.name && ![
 
 const random = () => crypto.getRandomValues(new Uint32Array(3)).reduce((text, part) => text + part.toString(36), "");
 const page = random();
-const tab = tabOf();
+export const tab = tabOf();
 
 function tabOf() {
   try {
@@ -72,7 +72,7 @@ function keyOf(form) {
 
 const memory = new Map(); // used if the storage is full or not available, until the page is left
 
-function raw(key) {
+export function raw(key) {
   try {
     return localStorage.getItem(key) ?? memory.get(key) ?? null;
   } catch {
@@ -80,7 +80,7 @@ function raw(key) {
   }
 }
 
-function write(key, entry) {
+export function write(key, entry) {
   const text = JSON.stringify({...entry, time: Date.now()});
   try {
     localStorage.setItem(key, text);
@@ -91,7 +91,10 @@ function write(key, entry) {
   mark();
 }
 
-function remove(key) {
+/** Whether the browser's storage did not take it, so that it is lost when the page is left. */
+export const isOnlyInMemory = (key) => memory.has(key);
+
+export function remove(key) {
   memory.delete(key);
   try {
     localStorage.removeItem(key);
@@ -101,7 +104,7 @@ function remove(key) {
   mark();
 }
 
-function keys(prefix) {
+export function keys(prefix) {
   try {
     return [...new Set([...Object.keys(localStorage), ...memory.keys()])].filter((key) => key.startsWith(prefix));
   } catch {

@@ -75,6 +75,11 @@ def test_a_change_leads_back_to_the_list_as_it_was_filtered(team: Team, client: 
     # So does its undo.
     [undo] = re.findall(r'action="([^"]*/undo/[^"]*)"', text)
     assert back in client.get(client.post(unescape(undo))["Location"]).content.decode()
+    # A change of work that was chosen in the list of dialogues leads back there, too.
+    asked |= {"action": "prioritise", "to_priority": "0", "dialogue": slot.dialogue.public_id}
+    preview = client.post(reverse("dialogue-plan", args=[team.project.slug]), asked)["Location"]
+    assert back in client.get(preview).content.decode()
+    assert back in client.get(client.post(preview)["Location"]).content.decode()
     asked = {"action": "prioritise", "to_priority": "0", "slot": slot.public_id, "state": "waiting", "q": "a&b"}
     preview = client.post(reverse("assignment-plan", args=[team.project.slug]), asked)["Location"]
     assert f'href="{assigned}?state=waiting&amp;q=a%26b"' in client.get(preview).content.decode()

@@ -1,6 +1,6 @@
 """Daily goals: how many reviews a person wants to submit, or should, in a day."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -49,6 +49,23 @@ def set_goal(*, actor: User, project: Project, person: User, reviews: int | None
             before={"person": person.public_id, "goal": before},
             after={"person": person.public_id, "goal": reviews},
         )
+
+
+@transaction.atomic
+def set_goals(*, actor: User, project: Project, goals: Mapping[User, int | None]) -> None:
+    """Set the daily goals of several people, or none of them. Raises Denied, Hidden, or Invalid: see ``set_goal``.
+
+    The refusal's ``wrong`` is {public id: why} of everybody whose goal is invalid.
+    """
+    require_administrator(actor=actor, project=project)
+    wrong: dict[str, str] = {}
+    for person in sorted(goals, key=lambda one: one.pk):
+        try:
+            set_goal(actor=actor, project=project, person=person, reviews=goals[person])
+        except Invalid as error:
+            wrong[person.public_id] = error.sentence
+    if wrong:
+        raise Invalid(_("No goal was saved. Correct the marked ones and save again."), wrong=wrong)
 
 
 def read_goals(*, project: Project, people: Iterable[int]) -> dict[int, int]:

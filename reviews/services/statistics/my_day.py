@@ -38,6 +38,8 @@ class MyDay:
     by_project: Mapping[int, int]
     #: Seconds of active work in a review of today; None if none has a known time.
     median: float | None
+    #: The time zone whose days these are, such as Europe/Kyiv.
+    zone: str
     #: The person's goal of today, added up over projects; 0: none.
     goal: int = 0
 
@@ -85,5 +87,6 @@ def read_my_day(*, person: User, now: datetime, goals: Mapping[int, int], held: 
         days=[Day(day, done, seconds, round(100 * done / most)) for day, (done, seconds) in days.items()],
         by_project=by_project,
         median=median(times) if times else None,
+        zone=zone.key,
         goal=sum(goals.values()),
     )

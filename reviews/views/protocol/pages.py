@@ -173,6 +173,8 @@ def protocol_edit(request: PageRequest) -> HttpResponse:
     name = action.partition(":")[0]
     if name == "json":
         return _take_json(request, draft, seen)
+    if name == "restore":
+        return _editor(request, draft, seen=seen, quiet=True, json_text=_typed_json(posted))
     if name in ("check", "adopt"):
         return _go_on(request, draft, seen, adopt=name == "adopt")
     return _editor(request, step(draft, action), seen=seen, quiet=name not in ("", "look"))
@@ -216,6 +218,7 @@ def _editor(
         "tables": [(name, _(words)) for name, words in TABLES.items()],
         "json_text": _pretty(complete(draft)) if json_text is None else json_text,
         "json_problems": json_problems or [],
+        "draft_state": _draft_state(request, draft, current),
         "run": _run(request, found) if found and not problems else None,
     }
     return render(
@@ -224,6 +227,20 @@ def _editor(
         context,
         status=422 if refused or preset_refusal or json_problems else 200,
     )
+
+
+def _draft_state(request: PageRequest, draft: Draft, current: ProtocolVersion | None) -> str:
+    """Return whether the page shows what is stored: see static/app/form-drafts.js."""
+    if request.method != "POST":
+        return "fresh"
+    typed = _typed_json(request.POST) is not None or request.POST.get("do", "") == "restore"
+    return "unsaved" if typed or current is None or draft != _as_json(protocols.parse(current)) else "same"
+
+
+def _typed_json(posted: QueryDict) -> str | None:
+    """Return the JSON of the form if somebody typed in it; the page showed the draft that the form started with."""
+    text = posted.get("json", "").replace("\r\n", "\n")
+    return None if not text or text == _pretty(complete(_posted_draft(posted))) else text
 
 
 def _rule_it_brings(version: ProtocolVersion) -> str:

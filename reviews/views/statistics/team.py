@@ -1,6 +1,6 @@
 """The day of a team: progress of each person, items that are held for long, and goals."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.errors import DomainError, Invalid
@@ -17,7 +18,7 @@ from annotator.services.members import load_person
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models.goals import MAX_GOAL
 from reviews.services.assignments.team_day import Held, MemberDay, read_team_day, take_from
-from reviews.services.queue.goals import read_number, set_goal
+from reviews.services.queue.goals import read_number, set_goal, set_goals
 from reviews.views.statistics.layout import Column, Table, duration
 from reviews.views.statistics.pages import answer
 
@@ -27,18 +28,29 @@ from reviews.views.statistics.pages import answer
 @takes("csv")
 def team_day(request: PageRequest) -> HttpResponse:
     """Show who is active, what each person has done today and this week, and what they hold."""
+    return _page(request)
+
+
+def _page(request: PageRequest, refused: str = "", wrong: Mapping[str, str] | None = None) -> HttpResponse:
+    """Render the page; after a refusal with the goals as typed, and why some are wrong."""
     days = read_team_day(actor=request.user, project=request.project, now=timezone.now())
     context = {
-        "days": [(day, [_held_row(one) for one in day.held]) for day in days],
+        "days": [(day, _goal_field(request, day, wrong or {})) for day in days],
+        "held": [(day.person, _held_row(one)) for day in days for one in day.held],
+        # What the page shows: goals that others change in the meantime stay if they are not changed here.
+        "seen": request.POST.get("seen") or " ".join(f"{day.person.public_id}={day.goal or ''}" for day in days),
+        "refused": refused,
         "members": [day.person for day in sorted(days, key=lambda day: str(day.person))],
-        "any_held": any(day.held for day in days),
         "active": sum(day.active for day in days),
         "done": sum(day.today for day in days),
         "may_need_help": sum(day.may_need_help for day in days),
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "most": MAX_GOAL,
     }
-    return answer(request, "reviews/statistics/team.html", {"team": _table(days)}, context)
+    response = answer(request, "reviews/statistics/team.html", {"team": _table(days)}, context)
+    if refused:
+        response.status_code = 422
+    return response
 
 
 @project_page
@@ -49,7 +61,7 @@ def team_reassign(request: PageRequest) -> HttpResponse:
     posted, to = request.POST, None
     try:
         if not posted.get("to"):
-            raise Invalid(_("Choose a person, or Everyone."))
+            raise Invalid(_("Nothing was reassigned. Choose a person, or Everyone, before you press Reassign."))
         if posted["to"] != "everyone":
             to = _member(request, posted["to"])
         slot = take_from(
@@ -65,31 +77,58 @@ def team_reassign(request: PageRequest) -> HttpResponse:
         messages.error(request, error.sentence)
     else:
         names = {"dialogue": slot.dialogue.external_id, "person": to}
-        sentence = _("%(dialogue)s is assigned to %(person)s.") if to else _("%(dialogue)s is open to everyone.")
+        if to:
+            sentence = _("%(dialogue)s is assigned to %(person)s. Assignments → Assigned lists it until they start it.")
+        else:
+            sentence = _("%(dialogue)s is open to everyone. Assignments → Unassigned lists it until somebody takes it.")
         messages.success(request, sentence % names)
     return redirect("statistics-team", slug=request.project.slug)
 
 
 @project_page
 @require_POST
+def team_goals(request: PageRequest) -> HttpResponse:
+    """Set the daily goals of the team (``goal:PERSON``), or none of them if one is wrong. ``seen``: what was shown."""
+    project, posted = request.project, request.POST
+    require_administrator(actor=request.user, project=project)
+    seen = dict(one.partition("=")[::2] for one in posted.get("seen", "").split())
+    typed = {name.removeprefix("goal:"): text for name, text in posted.items() if name.startswith("goal:")}
+    changed = {whose: text for whose, text in typed.items() if text.strip() != seen.get(whose)}
+    try:
+        goals = {_member(request, whose): read_number(text) for whose, text in changed.items()}
+        set_goals(actor=request.user, project=project, goals=goals)
+    except Invalid as error:
+        return _page(request, error.sentence, error.details.get("wrong"))
+    sentence = ngettext("%(count)s daily goal changed.", "%(count)s daily goals changed.", len(goals))
+    messages.success(request, sentence % {"count": len(goals)})
+    return redirect("statistics-team", slug=project.slug)
+
+
+@project_page
+@require_POST
 def daily_goal(request: PageRequest) -> HttpResponse:
-    """Set one's own daily goal, or (as an administrator, with ``person``) that of a member."""
-    whose = request.POST.get("person", "")
-    person = _member(request, whose) if whose else request.user
+    """Set one's own daily goal."""
     try:
         goal = read_number(request.POST.get("goal", ""))
-        set_goal(actor=request.user, project=request.project, person=person, reviews=goal)
+        set_goal(actor=request.user, project=request.project, person=request.user, reviews=goal)
     except DomainError as error:
         if error.status not in (409, 422):
             raise
         messages.error(request, error.sentence)
     else:
         messages.success(request, _("Saved.") if goal else _("Saved. There is no daily goal."))
-    return redirect("statistics-team", slug=request.project.slug) if whose else redirect("home")
+    return redirect("home")
 
 
 def _member(request: PageRequest, public_id: str) -> User:
     return load_person(project=request.project, public_id=public_id)
+
+
+def _goal_field(request: PageRequest, day: MemberDay, wrong: Mapping[str, str]) -> dict[str, Any]:
+    """Return the field of a person's goal: as stored, or as typed if it was refused."""
+    whose = day.person.public_id
+    typed = request.POST.get(f"goal:{whose}", "")[:20] if request.method == "POST" else day.goal or ""
+    return {"name": f"goal:{whose}", "value": typed, "error": wrong.get(whose, "")}
 
 
 def _held_row(one: Held) -> dict[str, Any]:

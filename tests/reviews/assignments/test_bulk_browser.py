@@ -34,6 +34,10 @@ def test_rows_are_selected_by_keyboard_and_the_count_is_announced(
     page.keyboard.press("c")
     expect(page.locator("#change-selected")).to_be_focused()
     page.get_by_label("Add tags").check()
+    # Only the fields of the chosen action are shown.
+    change = page.locator("#change")
+    for name, shown in (("tags", True), ("reason", True), ("to", False), ("to_priority", False), ("to_stage", False)):
+        expect(change.locator(f"[name={name}]")).to_be_visible(visible=shown)
     page.locator("#change [name=tags]").fill("hard")
     page.get_by_role("button", name="Preview changes").click()
     page.get_by_role("button", name="Make changes").click()

@@ -1,5 +1,6 @@
 """The day of a team: figures of each person, items held for long, and one click to reassign."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from reviews.models import Claim, SlotState
 from reviews.services.assignments import team_day
 from reviews.services.assignments.team_day import MemberDay, read_team_day, take_from
 from reviews.services.queue.claims import claim_next, skip
-from reviews.services.queue.goals import set_goal
+from reviews.services.queue.goals import read_goals, set_goal
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics.all_counts import fold_all
 from tests.factories import Team, begin, claim_and_submit, make_dialogues, make_item
@@ -110,7 +111,7 @@ def test_one_click_takes_an_item_from_its_holder_and_says_so(team: Team, client:
     assert f"{name} is assigned to {team.annotators[1]}." in told
     slot.refresh_from_db()
     assert (slot.state, slot.reserved_for) == (SlotState.OPEN, team.annotators[1])
-    assert "Choose a person" in client.post(address, sent, follow=True).content.decode()
+    assert "Nothing was reassigned. Choose a person" in client.post(address, sent, follow=True).content.decode()
     again = client.post(address, sent | {"to": "everyone"}, follow=True).content.decode()
     assert "doesn’t hold the item any more" in again
     held_by(team.annotators[1], team)
@@ -120,6 +121,28 @@ def test_one_click_takes_an_item_from_its_holder_and_says_so(team: Team, client:
     assert f"{name} is open to everyone." in told
     slot.refresh_from_db()
     assert (slot.state, slot.reserved_for) == (SlotState.OPEN, None)
+
+
+def test_the_goals_of_a_team_are_saved_together_or_not_at_all(team: Team, client: Client) -> None:
+    one, two, three = team.annotators[:3]
+    page, address = (f"/p/{team.project.slug}/statistics/team/{end}" for end in ("", "goals/"))
+    set_goal(actor=team.administrator, project=team.project, person=three, reviews=9)
+    client.force_login(team.administrator)
+    [seen] = re.findall(r'name="seen" value="([^"]*)"', client.get(page).content.decode())
+    # Somebody else changes a goal that is not changed here.
+    set_goal(actor=team.administrator, project=team.project, person=three, reviews=8)
+    typed = {"seen": seen, f"goal:{one.public_id}": "12", f"goal:{two.public_id}": "501"}
+    refused = client.post(address, typed | {f"goal:{three.public_id}": "9"})
+    text = refused.content.decode()
+    assert refused.status_code == 422
+    assert text.count("Enter a whole number from 1 to 500") == 1
+    assert f'name="seen" value="{seen}"' in text
+    assert all(f'value="{value}"' in text for value in ("12", "501"))
+    assert read_goals(project=team.project, people=[one.pk, two.pk]) == {}
+    told = client.post(address, typed | {f"goal:{two.public_id}": "7", f"goal:{three.public_id}": "9"}, follow=True)
+    assert "2 daily goals changed." in told.content.decode()
+    goals = read_goals(project=team.project, people=[one.pk, two.pk, three.pk])
+    assert goals == {one.pk: 12, two.pk: 7, three.pk: 8}
 
 
 def test_taking_an_item_is_refused_to_others_and_for_who_may_not_review_it(team: Team) -> None:
