@@ -59,9 +59,7 @@ class Invitations:
     refused: list[NotInvited] = field(default_factory=list)
 
 
-def invite_many(
-    *, actor: User, project: Project, roles: list[str], text: str, replace: bool = False
-) -> Invitations:
+def invite_many(*, actor: User, project: Project, roles: list[str], text: str, replace: bool = False) -> Invitations:
     """Create an invitation for each line of `text` that names a person; the other lines are refused one by one.
 
     `roles` are for the lines that name none. `replace`: revoke the open invitations of an address that gets a new one;

@@ -92,7 +92,9 @@ def test_an_open_invitation_is_replaced_on_request_and_its_old_link_ends(team, m
 def test_the_page_adds_new_links_to_those_that_it_shows(team):
     client = Client(headers={"HX-Request": "true"})
     client.force_login(team.administrator)
-    answer = client.post(f"/p/{team.project.slug}/invitations/", {"people": "amina@example.org", "roles": ["annotator"]})
+    answer = client.post(
+        f"/p/{team.project.slug}/invitations/", {"people": "amina@example.org", "roles": ["annotator"]}
+    )
     page = answer.content.decode()
     assert answer["Cache-Control"].count("no-store")
     assert '<hx-partial hx-target="#shown-links tbody" hx-swap="beforeend">' in page
