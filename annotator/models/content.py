@@ -107,11 +107,11 @@ class DialogueQuerySet(models.QuerySet["Dialogue"]):
         return self.filter(*has_words(query))
 
     def with_id_from(self, text: str) -> Self:
-        """Return dialogues whose id begins with ``text``, whatever its case, with the alias ``id_key`` to order by.
+        """Return dialogues whose id begins with ``text``, whatever its case, in order of ids in small letters.
 
         The index has the published dialogues, by project, so filter by both.
         """
-        return self.alias(id_key=IdKey("external_id")).filter(begins_with(text))
+        return self.alias(id_key=IdKey("external_id")).filter(begins_with(text)).order_by("id_key", "pk")
 
     def searched(self, text: str, *, project: Project) -> Self:
         """Return dialogues of a project that ``with_id_from`` or ``matching`` finds; all if the text has no word."""

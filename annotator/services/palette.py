@@ -92,7 +92,7 @@ def _searched_text(*texts: str) -> str:
 def _dialogues(actor: User, text: str, projects: Iterable[Project]) -> Iterator[Result]:
     for project in projects:
         rows = shown_dialogues(actor=actor, project=project, filters=Filters())
-        named = list(rows.with_id_from(text).order_by("id_key", "pk")[:MAX_RESULTS])
+        named = list(rows.with_id_from(text)[:MAX_RESULTS])
         others = rows.matching(text).exclude(pk__in=[row.pk for row in named]).order_by("pk")
         for row in chain(named, others[:MAX_RESULTS] if len(named) < MAX_RESULTS else ()):
             yield Result(row.external_id, row.title, row.get_absolute_url())

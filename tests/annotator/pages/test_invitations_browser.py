@@ -66,5 +66,8 @@ def test_pasted_people_get_links_to_copy_and_a_file(open_page, check_accessibili
     new = page.get_by_role("textbox", name="Link for amina@example.org").input_value()
     assert lines[2].endswith(f", {new}")
     assert new != link
+    page.get_by_text("All links as text").click()
+    expect(page.locator("#all-links")).to_have_text("\n".join(lines))
+    check_accessibility(page)
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
