@@ -3,17 +3,17 @@
 from collections.abc import Callable
 from typing import Any, Self
 
-from django.db import connection, models
+from django.db import models
 from django.db.models import Case, Q, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotator.core.schema import content_hash, load_text
-from annotator.core.search import parse_query, phrases, to_fts5, to_tsquery
 from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 from annotator.models.people import Project, User
+from annotator.models.search import IdKey, begins_or_has, begins_with, has_words
 
 
 class Toolset(models.Model):
@@ -108,23 +108,19 @@ class DialogueQuerySet(models.QuerySet["Dialogue"]):
 
         Only published dialogues are indexed, so filter by that too.
         """
-        terms = parse_query(query)
-        if not terms:
-            return self
-        if connection.vendor == "postgresql":
-            ordered = phrases(terms)
-            return self.extra(  # type: ignore[return-value]  # noqa: S610 - constant SQL; the query is a parameter
-                where=["annotator_dialogue.search_vector @@ %s::tsquery"]
-                + ["' ' || annotator_dialogue.search_text || ' ' LIKE %s"] * len(ordered),
-                params=[to_tsquery(terms), *(f"% {phrase} %" for phrase in ordered)],
-            )
-        return self.extra(  # type: ignore[return-value]
-            where=[
-                "annotator_dialogue.id IN "
-                "(SELECT rowid FROM annotator_dialogue_search WHERE annotator_dialogue_search MATCH %s)"
-            ],
-            params=[to_fts5(terms)],
-        )
+        return self.filter(*has_words(query))
+
+    def with_id_from(self, text: str) -> Self:
+        """Return dialogues whose id begins with ``text``, whatever its case, in order of ids in small letters.
+
+        The index has the published dialogues, by project, so filter by both.
+        """
+        return self.alias(id_key=IdKey("external_id")).filter(begins_with(text)).order_by("id_key", "pk")
+
+    def searched(self, text: str, *, project: Project) -> Self:
+        """Return dialogues of a project that ``with_id_from`` or ``matching`` finds; all if the text has no word."""
+        condition = begins_or_has(text, project.pk)
+        return self if condition is None else self.alias(id_key=IdKey("external_id")).filter(condition)
 
 
 class Dialogue(models.Model):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from annotator.core.people_lines import PersonLine, read_people
 from annotator.core.roles import Role
@@ -16,6 +16,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.members import (
     MAX_NOTE,
     MAX_OPEN_INVITATIONS,
+    close_invitation,
     lock_invitations,
     open_invitations,
     too_many_open,
@@ -25,6 +26,9 @@ from annotator.translation import translated
 
 MAX_LINES = 200
 """Lines with people that one request takes."""
+
+REPLACE = gettext_noop("Replace open invitations")
+"""The label of the choice to replace."""
 
 _IN_BRACKETS = re.compile(r"<([^<>]*)>$")
 
@@ -55,10 +59,11 @@ class Invitations:
     refused: list[NotInvited] = field(default_factory=list)
 
 
-def invite_many(*, actor: User, project: Project, roles: list[str], text: str) -> Invitations:
+def invite_many(*, actor: User, project: Project, roles: list[str], text: str, replace: bool = False) -> Invitations:
     """Create an invitation for each line of `text` that names a person; the other lines are refused one by one.
 
-    `roles` are for the lines that name none. Raises Denied; Invalid if no line names a person, if there are more than
+    `roles` are for the lines that name none. `replace`: revoke the open invitations of an address that gets a new one;
+    otherwise such a line is refused. Raises Denied; Invalid if no line names a person, if there are more than
     `MAX_LINES`, or if a role is unknown.
     """
     require_administrator(actor=actor, project=project)
@@ -77,26 +82,34 @@ def invite_many(*, actor: User, project: Project, roles: list[str], text: str) -
     with transaction.atomic():
         lock_invitations(project)
         known = _Known(project, lines)
-        room = MAX_OPEN_INVITATIONS - open_invitations(project=project).count()
+        room = MAX_OPEN_INVITATIONS - known.count
         for line in lines:
             wanted = sorted({role.value for role in line.roles} or set(roles))
-            sentence = _refusal(line, wanted, known)
-            if not sentence and len(result.invited) >= room:
+            sentence = _refusal(line, wanted, known, replace)
+            earlier = known.invited.get(line.address.casefold(), [])
+            if not sentence and room + len(earlier) < 1:
                 sentence = too_many_open()
             if sentence:
                 result.refused.append(NotInvited(line, sentence))
                 continue
+            for invitation in earlier:
+                close_invitation(actor=actor, invitation=invitation)
+            room += len(earlier) - 1
             written = write_invitation(actor=actor, project=project, roles=wanted, note=line.label)
             result.invited.append(Invited(line, *written))
     return result
 
 
 class _Known:
-    """What the project already has: the addresses of open invitations, and the roles of members by address."""
+    """What the project already has: its open invitations and the roles of its members, by address."""
 
     def __init__(self, project: Project, lines: list[PersonLine]) -> None:
-        notes = open_invitations(project=project).values_list("note", flat=True)
-        self.invited = {_address_in(note) for note in notes}
+        # Locked before the roles are read: a person who accepts at this moment is a member, or has to wait.
+        rows = list(open_invitations(project=project).select_for_update(of=("self",)))
+        self.count = len(rows)
+        self.invited: dict[str, list[Invitation]] = {}
+        for invitation in rows:
+            self.invited.setdefault(_address_in(invitation.note), []).append(invitation)
         self.roles: dict[str, set[str]] = {}
         addresses = {line.address.casefold() for line in lines if line.address}
         held = (
@@ -114,7 +127,7 @@ def _address_in(note: str) -> str:
     return (found[1] if found else note).strip().casefold()
 
 
-def _refusal(line: PersonLine, roles: list[str], known: _Known) -> str:
+def _refusal(line: PersonLine, roles: list[str], known: _Known, replace: bool) -> str:
     """Return the sentence that says why a line gets no invitation, or an empty text."""
     if line.problem is not None:
         return translated(line.problem)
@@ -125,8 +138,7 @@ def _refusal(line: PersonLine, roles: list[str], known: _Known) -> str:
     key = line.address.casefold()
     if set(roles) <= known.roles.get(key, set()):
         return _("%(address)s already has these roles.") % {"address": line.address}
-    if key in known.invited:
-        return _("%(address)s already has an open invitation. Revoke it to send another link.") % {
-            "address": line.address
-        }
+    if key in known.invited and not replace:
+        sentence = _("%(address)s already has an open invitation. To send another link, tick “%(box)s”.")
+        return sentence % {"address": line.address, "box": _(REPLACE)}
     return ""

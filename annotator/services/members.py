@@ -129,7 +129,7 @@ def lost_work(*, project: Project, user: User, left: frozenset[Role]) -> list[st
 
 def _revoke_invitations_of(*, actor: User, project: Project, sender: User) -> None:
     for invitation in open_invitations(project=project).select_for_update(of=("self",)).filter(created_by=sender):
-        _close_invitation(actor=actor, invitation=invitation)
+        close_invitation(actor=actor, invitation=invitation)
 
 
 def deactivate_person(*, actor: User, project: Project, user: User) -> None:
@@ -269,10 +269,11 @@ def revoke_invitation(*, actor: User, project: Project, public_id: str) -> None:
             return
         if not invitation.is_open(timezone.now()):
             raise Conflict(_("This invitation was already used or has expired."))
-        _close_invitation(actor=actor, invitation=invitation)
+        close_invitation(actor=actor, invitation=invitation)
 
 
-def _close_invitation(*, actor: User, invitation: Invitation) -> None:
+def close_invitation(*, actor: User, invitation: Invitation) -> None:
+    """Revoke an open invitation whose row is locked."""
     invitation.revoked_at = timezone.now()
     invitation.save(update_fields=["revoked_at"])
     append_event(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.conf import settings
@@ -91,8 +91,10 @@ def _searched_text(*texts: str) -> str:
 
 def _dialogues(actor: User, text: str, projects: Iterable[Project]) -> Iterator[Result]:
     for project in projects:
-        rows = shown_dialogues(actor=actor, project=project, filters=Filters(text=text))
-        for row in rows.order_by("pk")[:MAX_RESULTS]:
+        rows = shown_dialogues(actor=actor, project=project, filters=Filters())
+        named = list(rows.with_id_from(text)[:MAX_RESULTS])
+        others = rows.matching(text).exclude(pk__in=[row.pk for row in named]).order_by("pk")
+        for row in chain(named, others[:MAX_RESULTS] if len(named) < MAX_RESULTS else ()):
             yield Result(row.external_id, row.title, row.get_absolute_url())
 
 

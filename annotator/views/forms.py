@@ -22,7 +22,7 @@ from annotator.services.accounts.accounts import require_attempt
 from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.languages import language_choices
 from annotator.services.accounts.password_mails import mail_aside
-from annotator.services.bulk_invitations import MAX_LINES
+from annotator.services.bulk_invitations import MAX_LINES, REPLACE
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
 from annotator.views.text_field import TextField
@@ -200,6 +200,14 @@ class InvitationsForm(forms.Form):
         label=_("Roles"),
         help_text=_("For every line that names no role of its own."),
         required=False,
+    )
+    replace = forms.BooleanField(
+        required=False,
+        label=_(REPLACE),
+        help_text=_(
+            "If an address has an open invitation already: its old link stops working, and a new link with the roles "
+            "of this form is shown. Otherwise the line is refused."
+        ),
     )
 
 

@@ -29,19 +29,23 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 @project_page
 @require_http_methods(["GET", "POST"])
 def invite_many(request: PageRequest) -> HttpResponse:
-    """Paste names and addresses; each person gets a link, shown once. Lines with problems stay in the form."""
+    """Paste names and addresses; each person gets a link, shown once. Lines with problems stay in the form.
+
+    htmx receives the new links, which the page adds to those that it shows, and the form.
+    """
     project = request.project
     require_administrator(actor=request.user, project=project)
     form = InvitationsForm(posted(request))
-    context: dict[str, Any] = {"project": project, "days": INVITATION_DAYS}
+    context: dict[str, Any] = {"project": project, "days": INVITATION_DAYS, "rows": []}
     status = 200
     if form.is_bound:
         status = 422
         if form.is_valid():
-            roles = form.cleaned_data["roles"]
+            given = form.cleaned_data
+            roles = given["roles"]
             try:
                 made = create_invitations(
-                    actor=request.user, project=project, roles=roles, text=form.cleaned_data["people"]
+                    actor=request.user, project=project, roles=roles, text=given["people"], replace=given["replace"]
                 )
             except Invalid as error:
                 form.add_error("people", error.sentence)
@@ -50,24 +54,30 @@ def invite_many(request: PageRequest) -> HttpResponse:
                 status = 200 if rows else 422
                 left = "\n".join([made.header] * bool(made.refused) + [one.line.text for one in made.refused]).strip()
                 form = InvitationsForm(initial={"people": left, "roles": roles})
-                context |= {"rows": rows, "refused": made.refused, "file": _file(rows)}
-    return render(request, "annotator/invite_many.html", context | {"form": form}, status=status)
+                context |= {"rows": rows, "refused": made.refused}
+    template = "annotator/invite_many.html#answer" if request.htmx else "annotator/invite_many.html"
+    return render(request, template, context | {"form": form, "file": _file(context["rows"])}, status=status)
 
 
 def _row(made: Invited) -> dict[str, str]:
-    return {
+    row = {
         "name": made.line.name,
         "address": made.line.address,
         "roles": ", ".join(words_of("role", role) for role in made.invitation.roles),
         "link": absolute_url(reverse("invitation", args=[made.secret])),
     }
+    # Names are typed by people; a spreadsheet must not calculate them.
+    cells = [f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row.values()]
+    return row | {"csv": quote(_csv(cells)), "key": made.line.address.casefold()}
 
 
 def _file(rows: list[dict[str, str]]) -> str:
     """Return the rows as the address of a CSV file that holds them: the secrets are stored nowhere."""
+    head = quote(_csv(["name", "address", "roles", "link"]))
+    return f"data:text/csv;charset=utf-8,{head}{''.join(row['csv'] for row in rows)}"
+
+
+def _csv(cells: list[str]) -> str:
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(["name", "address", "roles", "link"])
-    # Names are typed by people; a spreadsheet must not calculate them.
-    writer.writerows([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row.values()] for row in rows)
-    return f"data:text/csv;charset=utf-8,{quote(out.getvalue())}"
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue()

@@ -23,8 +23,11 @@ from benchmark.services.inference.baselines import list_open
 from benchmark.services.releases import building, differences, errata, requests, settings
 from benchmark.views.forms import ReleaseForm, ReleaseSettingsForm
 from benchmark.views.paging import page_of, watches
+from reviews.services.feedback.accepted import accepted_unchanged
 
 PAGE = 50
+#: Disputes that the form for a release names.
+NAMED = 20
 
 
 @project_page
@@ -45,6 +48,7 @@ def release_list(request: PageRequest) -> HttpResponse:
             else:
                 return redirect("release-detail", slug=project.slug, public_id=release.public_id)
     oversees = requests.oversees(actor=request.user, project=project)
+    accepted = list(accepted_unchanged(actor=request.user, project=project)[: NAMED + 1]) if is_admin else []
     rows = requests.list_releases(actor=request.user, project=project)
     page = page_of(errata.with_open_reports(rows) if oversees else rows, request, size=PAGE)
     context = {
@@ -56,6 +60,8 @@ def release_list(request: PageRequest) -> HttpResponse:
         "fitting": differences.suggest_next(actor=request.user, project=project) if is_admin else None,
         "baselines": list_open(person=request.user, project=project),
         "oversees": oversees,
+        "accepted": accepted[:NAMED],
+        "more_accepted": len(accepted) > NAMED,
         "trail": [(project.name, f"/p/{project.slug}/"), (_("Releases"), "")],
     }
     return render(request, "benchmark/release_list.html", context, status=422 if form.is_bound else 200)

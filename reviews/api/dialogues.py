@@ -18,7 +18,7 @@ from annotator.services.dialogues.sorting import VALUES, order_of, sort_of
 from reviews.services.protocols.versions import stage_titles
 
 FILTERS = [
-    OpenApiParameter("q", description="Words (by prefix) or Chinese text (by substring), or a complete id."),
+    OpenApiParameter("q", description="Words (by prefix) or Chinese text (by substring), or the beginning of an id."),
     OpenApiParameter("status", enum=DialogueStatus.values),
     OpenApiParameter("stage", description="Key of a stage."),
     OpenApiParameter("policy", enum=[str(one) for one in Policy]),

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.errors import Conflict, DomainError, Hidden, Invalid
-from annotator.models import User
+from annotator.models import Role, User
 from annotator.services.access.permissions import OVERSEERS
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Feedback
@@ -109,7 +109,11 @@ def feedback_answer(request: PageRequest, public_id: str) -> HttpResponse:
         if verdict not in ("accept", "keep"):
             raise Invalid(_("Accept the dispute, or keep the decision."), field="text")
         threads.answer_dispute(actor=request.user, feedback=row, accept=verdict == "accept", text=text)
-        return _("Dispute accepted.") if verdict == "accept" else _("Answered. The decision stays.")
+        if verdict == "keep":
+            return _("Answered. The decision stays.")
+        if Role.ADMINISTRATOR in request.roles:
+            return _("Dispute accepted. The dialogue is unchanged. Send it back if it needs another review.")
+        return _("Dispute accepted. The dialogue is unchanged. Administrators got a notice and can send it back.")
 
     return _change(request, public_id, "answer", act)
 

@@ -5,6 +5,7 @@
 //                                  change that it is about; `untilSaved`: it goes when everything is saved
 //   assay:key-ended {key, text}    the action of a key has ended; pressing it later shows the text
 //   assay:announce  {text}         announce something to screen readers only
+//   assay:copied    {button}       a copy button has put its text into the clipboard
 //   assay:question  {at}           scroll to a new question, and focus it unless the user is typing
 //
 // Markup that this module handles:
@@ -367,6 +368,7 @@ async function copy(button) {
   try {
     await navigator.clipboard.writeText(text ?? "");
     emit("toast", {tone: "good", text: gettext("Copied")});
+    emit("copied", {button});
   } catch {
     emit("toast", {tone: "warn", text: gettext("This browser doesn’t allow copying here. Select the text and copy it yourself.")});
   }

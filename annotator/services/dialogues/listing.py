@@ -117,8 +117,8 @@ def _tag_in(query: Mapping[str, Any]) -> str:
     return tag
 
 
-def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQuerySet:
-    """Narrow a queryset down."""
+def filter_dialogues(rows: DialogueQuerySet, filters: Filters, *, project: Project) -> DialogueQuerySet:
+    """Narrow dialogues of a project down."""
     if filters.status:
         rows = rows.filter(status=filters.status)
     if filters.stage:
@@ -154,9 +154,9 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters) -> DialogueQueryS
         tagged = DialogueTag.objects.filter(project=OuterRef("project"), name=filters.tag, dialogue=OuterRef("pk"))
         rows = rows.filter(Exists(tagged))
     if filters.text:
-        # A complete id means that dialogue; ids are not part of the search text.
+        # A complete id means that dialogue alone.
         named = rows.filter(external_id=filters.text)
-        rows = named if named.exists() else rows.matching(filters.text)
+        rows = named if named.exists() else rows.searched(filters.text, project=project)
     return rows
 
 
@@ -177,7 +177,7 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))
-    return filter_dialogues(rows, filters).select_related("owner").defer("search_text")
+    return filter_dialogues(rows, filters, project=project).select_related("owner").defer("search_text")
 
 
 def veil_owners(rows: list[Dialogue], *, actor: User) -> list[Dialogue]:

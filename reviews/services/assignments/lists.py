@@ -219,7 +219,8 @@ def _found_dialogues(project: Project, filters: Filters) -> list[int] | None:
     """Return keys of the dialogues that the search finds, oldest first: ``MANY`` and one more. None: no search."""
     if not filters.q:
         return None
-    rows = filter_dialogues(Dialogue.objects.filter(project=project, published=True), listing.Filters(text=filters.q))
+    rows = Dialogue.objects.filter(project=project, published=True)
+    rows = filter_dialogues(rows, listing.Filters(text=filters.q), project=project)
     return list(rows.order_by("pk").values_list("pk", flat=True)[: MANY + 1])
 
 

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from annotator.errors import Denied, Invalid
-from annotator.models import Event, Invitation, Role
+from annotator.errors import Denied, Hidden, Invalid
+from annotator.models import Event, Invitation, Role, User
 from annotator.services import members
 from annotator.services.access.permissions import roles_in
 from annotator.services.bulk_invitations import MAX_LINES, invite_many
@@ -19,8 +19,9 @@ def team():
     return make_team("travel")
 
 
-def invite(team, text, *roles, actor=None):
-    return invite_many(actor=actor or team.administrator, project=team.project, roles=list(roles), text=text)
+def invite(team, text, *roles, actor=None, **more):
+    actor = actor or team.administrator
+    return invite_many(actor=actor, project=team.project, roles=list(roles), text=text, **more)
 
 
 def test_each_person_joins_by_their_own_link_with_their_own_roles(team):
@@ -44,7 +45,9 @@ def test_bad_lines_are_refused_one_by_one_and_the_good_ones_go_on(team):
     said = {one.line.number: one.sentence for one in made.refused}
     assert said[1].startswith("This line has no email address.")
     assert said[2] == f"{taken.upper()} already has these roles."
-    assert said[3] == "BORIS@example.org already has an open invitation. Revoke it to send another link."
+    assert said[3] == (
+        "BORIS@example.org already has an open invitation. To send another link, tick “Replace open invitations”."
+    )
     assert said[4] == "Name and address are longer than 120 characters. Shorten the name."
     assert said[5].startswith("There is no role “boss”.")
     # Another role is a reason for a link.
@@ -67,6 +70,38 @@ def test_no_role_no_line_too_many_lines_and_no_room_are_refused(team, monkeypatc
     assert Invitation.objects.count() == 1
 
 
+def test_an_open_invitation_is_replaced_on_request_and_its_old_link_ends(team, monkeypatch):
+    [old] = invite(team, "Boris <boris@example.org>", "annotator").invited
+    monkeypatch.setattr("annotator.services.bulk_invitations.MAX_OPEN_INVITATIONS", 1)
+    made = invite(team, "BORIS@example.org\nnew@example.org", "senior_reviewer", replace=True)
+    # The new link takes the place of the old one; there is no room for another.
+    assert [one.invitation.note for one in made.invited] == ["BORIS@example.org"]
+    assert [one.line.address for one in made.refused] == ["new@example.org"]
+    with pytest.raises(Hidden):
+        members.find_invitation(old.secret)
+    assert members.find_invitation(made.invited[0].secret).roles == ["senior_reviewer"]
+    kinds = Event.objects.filter(kind__startswith="invitation.").order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["invitation.created", "invitation.revoked", "invitation.created"]
+    # If the person has joined in the meantime is a member, and nothing is replaced.
+    members.accept_invitation(actor=team.annotator, secret=made.invited[0].secret)
+    User.objects.filter(pk=team.annotator.pk).update(email="boris@example.org")
+    [refused] = invite(team, "boris@example.org", "senior_reviewer", replace=True).refused
+    assert refused.sentence == "boris@example.org already has these roles."
+
+
+def test_the_page_adds_new_links_to_those_that_it_shows(team):
+    client = Client(headers={"HX-Request": "true"})
+    client.force_login(team.administrator)
+    answer = client.post(
+        f"/p/{team.project.slug}/invitations/", {"people": "amina@example.org", "roles": ["annotator"]}
+    )
+    page = answer.content.decode()
+    assert answer["Cache-Control"].count("no-store")
+    assert '<hx-partial hx-target="#shown-links tbody" hx-swap="beforeend">' in page
+    assert page.count("<tr ") == 1
+    assert "<html" not in page
+
+
 def test_the_page_shows_the_links_once_and_keeps_the_lines_with_problems(team):
     client = Client()
     client.force_login(team.administrator)
@@ -76,8 +111,9 @@ def test_the_page_shows_the_links_once_and_keeps_the_lines_with_problems(team):
     page = answer.content.decode()
     assert answer.status_code == 200
     assert answer["Cache-Control"].count("no-store")
-    # The link, its button, and the file, in which no spreadsheet runs the name.
-    assert page.count("/invitation/") == 3
+    # The link, its button and its line of CSV; and the file, in which no spreadsheet runs the name.
+    assert page.count("/invitation/") == 4
+    assert page.count("data:text/csv") == 1
     assert "data:text/csv;charset=utf-8,name%2Caddress%2Croles%2Clink%0D%0A%27%3DAmina%2C" in page
     assert "Line 3:" in page
     kept = page.partition("<textarea")[2].partition("</textarea>")[0]

@@ -8,10 +8,11 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotator.models import Dialogue, Finding
+from annotator.models import Dialogue, Finding, Role
 from annotator.services.database.filters import UnknownFilter
 from annotator.services.database.keyset import cursor_of
-from annotator.services.dialogues.listing import PAGE_SIZE, Filters, filter_dialogues, list_dialogues
+from annotator.services.dialogues.listing import PAGE_SIZE, Filters, count_dialogues, filter_dialogues, list_dialogues
+from annotator.services.palette import search_all
 from tests.factories import broken, make_dialogue, make_dialogues, make_document, make_team
 
 pytestmark = pytest.mark.django_db
@@ -168,7 +169,7 @@ def mixed(team):
 
     def found(query):
         filters = read(team, query)
-        kept = filter_dialogues(Dialogue.objects.filter(project=team.project), filters)
+        kept = filter_dialogues(Dialogue.objects.filter(project=team.project), filters, project=team.project)
         return set(kept.values_list("external_id", flat=True))
 
     found.owner = team.annotator.public_id
@@ -192,6 +193,8 @@ def mixed(team):
         ("problems=errors", {"broken"}),
         ("problems=warnings", {"staged"}),
         ("q=bruges", {"staged"}),
+        ("q=Chin", {"chinese"}),
+        ("q=stag&status=verified", set()),
         ("q=天气", {"chinese"}),
         ("q=天气&status=in_review", set()),
         ("q=weather&status=in_review", {"broken", "staged"}),
@@ -281,3 +284,30 @@ def test_a_whole_id_finds_its_dialogue_wherever_its_words_stand(team):
     assert ids(page_of(team, filters=Filters(text="Rail/travel-01 🚚"))) == [wanted.pk]
     Dialogue.objects.filter(pk=wanted.pk).update(published=False)
     assert wanted.pk not in ids(page_of(team, filters=Filters(text="Rail/travel-01 🚚")))
+
+
+def test_the_beginning_of_an_id_finds_only_what_its_reader_may_see(team):
+    shown, answer = (make_dialogue(team.project, external_id=f"clinic-desk-{n}") for n in (1, 2))
+    make_dialogue(make_team("other").project, external_id="clinic-desk-3")
+    make_dialogue(team.project, external_id="clinic-desk-4", published=False)
+    Dialogue.objects.filter(pk=answer.pk).update(gold_role="answer")
+
+    def found(actor, roles):
+        filters = Filters(text="clinic-desk")
+        [dialogues] = search_all(actor=actor, text=filters.text, project=team.project, roles=roles)
+        page = list_dialogues(actor=actor, project=team.project, filters=filters)
+        assert count_dialogues(actor=actor, project=team.project, filters=filters).count == len(page.rows)
+        assert [one["label"] for one in dialogues["results"]] == [row.external_id for row in page.rows]
+        return ids(page)
+
+    assert found(team.annotator, [Role.ANNOTATOR]) == [shown.pk]
+    assert found(team.administrator, [Role.ADMINISTRATOR]) == [shown.pk, answer.pk]
+
+
+def test_the_palette_shows_ids_that_begin_so_before_texts(team):
+    texts = [make_dialogue(team.project, make_document("hotel"), external_id=f"a-{n}") for n in range(9)]
+    make_dialogue(team.project, make_document("hotel"), external_id="hotel-02")
+    make_dialogue(team.project, make_document("hotel"), external_id="Hotel-01")
+    [dialogues] = search_all(actor=team.annotator, text="hotel", project=team.project)
+    labels = [one["label"] for one in dialogues["results"]]
+    assert labels == ["Hotel-01", "hotel-02", *(row.external_id for row in texts[:6])]

@@ -202,16 +202,80 @@ def test_a_very_long_word_is_found_by_its_beginning(team):
     assert Dialogue.objects.matching("end").get() == dialogue
 
 
-@pytest.mark.postgres
-def test_postgresql_searches_by_its_index(team):
+_IDS = [
+    "Hotel-01",
+    "hotel_2",
+    "hotels",
+    "motel-hotel",
+    "100%-real",
+    "1000",
+    "Ä-1",
+    "ä-2",
+    "日本-1",
+    "日-2",
+    "\U0010ffff",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hotel", {"Hotel-01", "hotel_2", "hotels", "text"}),
+        ("HOTEL", {"Hotel-01", "hotel_2", "hotels", "text"}),
+        ("hotel-", {"Hotel-01", "text"}),
+        ("hotel_", {"hotel_2", "text"}),
+        ("100%", {"100%-real"}),
+        ("100", {"100%-real", "1000"}),
+        ("Ä", {"Ä-1"}),
+        ("日", {"日本-1", "日-2"}),
+        ("日本", {"日本-1"}),
+        ("otel", set()),
+        ("' OR 1=1 --", set()),
+    ],
+)
+def test_a_search_finds_the_beginning_of_an_id_or_words(team, text, expected):
+    other = make_team()
+    for name in _IDS:
+        make_dialogue(team.project, write("Nothing"), external_id=name)
+        make_dialogue(other.project, write("Nothing"), external_id=name)
+    make_dialogue(team.project, write("A room in a hotel"), external_id="text")
+    make_dialogue(other.project, write("A room in a hotel"), external_id="text")
+    rows = Dialogue.objects.filter(project=team.project, published=True)
+    assert set(rows.searched(text, project=team.project).values_list("external_id", flat=True)) == expected
+    named = rows.with_id_from(text).values_list("external_id", flat=True)
+    assert list(named) == sorted(expected - {"text"}, key=str.lower)
+
+
+@pytest.mark.parametrize("text", ["", "?!", "-"])
+def test_a_search_for_no_word_finds_everything(team, text):
+    rows = [make_dialogue(team.project, external_id=name) for name in ("-1", "x")]
+    assert set(Dialogue.objects.filter(project=team.project).searched(text, project=team.project)) == set(rows)
+
+
+def drop_other_indexes():
+    """Leave PostgreSQL only the indexes of the search: so few rows are read faster otherwise."""
+    if connection.vendor != "postgresql":
+        return
     with connection.cursor() as cursor:
-        # So few rows are read faster otherwise; what matters is that this index can answer.
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute(
-            "SELECT indexname FROM pg_indexes WHERE tablename = 'annotator_dialogue' AND indexdef LIKE '%published'"
+            "SELECT indexname FROM pg_indexes WHERE tablename = 'annotator_dialogue' "
+            "AND (indexdef LIKE '%published' OR indexname = 'dialogue_external_id_once')"
         )
         for (name,) in cursor.fetchall():
             if name != "dialogue_search":
                 cursor.execute(f"DROP INDEX {name}")
+
+
+def test_the_beginning_of_an_id_is_found_by_its_index(team):
+    drop_other_indexes()
+    rows = Dialogue.objects.filter(project=team.project, published=True)
+    for found in (rows.with_id_from("hotel"), rows.searched("hotel", project=team.project)):
+        assert "dialogue_by_id_key" in found.explain()
+
+
+@pytest.mark.postgres
+def test_postgresql_searches_by_its_index(team):
+    drop_other_indexes()
     for query in ("word", "天", "天气 北京", "word 天气"):
         assert "dialogue_search" in Dialogue.objects.filter(published=True).matching(query).explain()

@@ -8,8 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Event, Notice, User
-from reviews.models import DisputeState, Feedback, FeedbackDispute, FeedbackKind, FeedbackReply
+from annotator.models import Dialogue, Event, Notice, User
+from annotator.services.dialogues.revisions import lock_dialogue, revise
+from reviews.models import Cycle, DisputeState, Feedback, FeedbackDispute, FeedbackKind, FeedbackReply
 from reviews.services.feedback import reading
 from reviews.services.feedback.threads import (
     Thread,
@@ -20,7 +21,7 @@ from reviews.services.feedback.threads import (
 )
 from reviews.services.queue.claims import claim_slot
 from tests.api_client import ApiClient
-from tests.factories import Team, begin, claim_and_submit, open_slot
+from tests.factories import Team, begin, changed, claim_and_submit, open_slot
 from tests.reviews.adjudication.test_adjudication import TEXT, disputed, ruling
 
 pytestmark = pytest.mark.django_db
@@ -68,7 +69,8 @@ def test_a_dispute_goes_to_the_expert_who_decided_and_its_answer_back(team: Team
     refused = client.post(f"{address}answer/", {"verdict": "accept", "text": " "})
     assert (refused.status_code, "Give a reason for your answer." in refused.content.decode()) == (422, True)
     answered = client.post(f"{address}answer/", {"verdict": "accept", "text": "You are right."}, follow=True)
-    assert "Dispute accepted." in answered.content.decode()
+    assert "Dispute accepted. The dialogue is unchanged. Administrators got a notice" in answered.content.decode()
+    assert "An accepted dispute changes no dialogue." in answered.content.decode()
     assert thread(reviewer, row).state == DisputeState.ACCEPTED
     assert unread(reviewer)[-1].endswith("was accepted: the decision was wrong.")
     assert "Send the dialogue back" in unread(team.administrator)[-1]
@@ -189,3 +191,38 @@ def test_the_database_refuses_half_an_answer_and_empty_texts(team: Team) -> None
     for act in wrong:
         with pytest.raises(IntegrityError), transaction.atomic():
             act()
+
+
+def test_the_form_of_a_release_names_verified_dialogues_that_an_accepted_dispute_left_unchanged(
+    team: Team, client: Client
+) -> None:
+    row = overruled(team)
+    found, dialogue = Dialogue.objects.filter(pk=row.dialogue_id), row.dialogue
+    dispute_feedback(actor=team.annotators[2], feedback=row, reason=WHY)
+    found.update(status="verified")
+
+    def named(person: User = team.administrator) -> bool:
+        client.force_login(person)
+        return f"/feedback/{row.public_id}/" in client.get(f"/p/{team.project.slug}/releases/").content.decode()
+
+    assert not named()
+    answer_dispute(actor=team.senior, feedback=row, accept=True, text="Yes.")
+    assert named()
+    assert not named(team.senior)
+    # What would not go in, or was changed or reviewed again since, is not named.
+    for change in ({"status": "in_review"}, {"archived_at": timezone.now()}, {"gold_role": "gold"}):
+        before = {name: getattr(dialogue, name) for name in change} | {"status": "verified"}
+        found.update(**before | change)
+        assert not named()
+        found.update(**before)
+    assert named()
+    cycle = Cycle.objects.get(dialogue=dialogue)
+    Cycle.objects.filter(pk=cycle.pk).update(created_at=timezone.now())
+    assert not named()
+    Cycle.objects.filter(pk=cycle.pk).update(created_at=cycle.created_at)
+    assert named()
+    head = found.get().head
+    assert head is not None
+    document = changed(head.document(), "Rain.")
+    revise(actor=team.senior, dialogue=lock_dialogue(dialogue.pk), seen=head, document=document, message="")
+    assert not named()
