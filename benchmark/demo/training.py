@@ -9,8 +9,8 @@ from benchmark.demo.reviewing import SINGLE, Scenario
 from reviews.services.training.decisions import change_training, decide_trainee
 from reviews.services.training.items import add_training_item
 
-#: Verified dialogues and the error that is planted in each, which the dialogue itself shows: the task and the step (both
-#: from 0), and what the step says instead. None: nothing is wrong.
+#: Verified dialogues and the error that is planted in each, which the dialogue itself shows: its task and step, from 0,
+#: and what the step says instead. None: nothing is wrong.
 ITEMS: Mapping[str, tuple[int, int, Mapping[str, Any]] | None] = {
     "hotel-desk-01": (
         0,
