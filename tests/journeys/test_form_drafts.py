@@ -16,7 +16,7 @@ def offers_kept_input(page, address):
     return page.get_by_role("button", name="Continue with them")
 
 
-def test_the_guideline_editor_keeps_what_is_typed_until_it_is_published(window_of, team):
+def test_the_guideline_editor_keeps_what_is_typed_until_it_is_published(window_of, team, check_accessibility):
     page = window_of(team.administrator).page
     address = f"/p/{team.project.slug}/guideline/edit/"
     page.goto(address)
@@ -28,6 +28,8 @@ def test_the_guideline_editor_keeps_what_is_typed_until_it_is_published(window_o
     publish_guideline(actor=team.administrator, project=team.project, text="# Theirs", note="", seen=0)
     go_on = offers_kept_input(page, address)
     expect(text).to_have_value("# Theirs")
+    check_accessibility(page)
+    # Nothing is sent before that is answered.
     page.keyboard.press("ControlOrMeta+Enter")
     go_on.click()
     expect(text).to_have_value("# Rules\n\nNo guesses.")

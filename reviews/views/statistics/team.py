@@ -92,7 +92,7 @@ def team_goals(request: PageRequest) -> HttpResponse:
     project, posted = request.project, request.POST
     require_administrator(actor=request.user, project=project)
     seen = dict(one.partition("=")[::2] for one in posted.get("seen", "").split())
-    typed = {name.removeprefix("goal:"): text for name, text in posted.items() if name.startswith("goal:")}
+    typed = {name.removeprefix("goal:"): posted.get(name, "") for name in posted if name.startswith("goal:")}
     changed = {whose: text for whose, text in typed.items() if text.strip() != seen.get(whose)}
     try:
         goals = {_member(request, whose): read_number(text) for whose, text in changed.items()}
