@@ -32,6 +32,7 @@ def set_up(scenario: Scenario, *, exempt: User) -> None:
     for name, error in ITEMS.items():
         # A gold item has the ID of its dialogue.
         source = Dialogue.objects.get(project=scenario.project, external_id=name, status=DialogueStatus.VERIFIED)
+        assert source.head is not None  # noqa: S101 - it is verified
         document = source.head.document()
         add_training_item(
             actor=scenario.administrator,
