@@ -168,7 +168,7 @@ ACTIONS: dict[str, Action] = {
             Action("message", "m", _("The message or text")),
             Action("arguments", "v", _("The arguments"), places=EDITOR | {Place.TRIAL}),
             Action("observation", "o", _("The observation")),
-            Action("dependencies", "d", _("Set the dependencies"), places=frozenset({Place.STEP})),
+            Action("dependencies", "d", _("Go to the dependencies"), places=frozenset({Place.STEP})),
             Action("add", "c", _("Choose a tool or category to add"), places=frozenset({Place.TASK, Place.CASE})),
             Action("fix-policy", "p", _("Set the policy to match the steps")),
             *[

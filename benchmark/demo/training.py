@@ -19,8 +19,8 @@ ITEMS: Mapping[str, tuple[int, int, Mapping[str, Any]] | None] = {
         {"arguments": {"check_in": "2026-05-15", "check_out": "2026-05-18", "guests": 2, "room_type": "family"}},
     ),
     "clinic-desk-02": None,
-    # The connections are searched between both stations.
-    "rail-travel-01": (0, 2, {"depends_on": [{"id": "s0", "kind": "parameter"}]}),
+    # The user asks about the earlier of two connections, which is CX-20417.
+    "rail-travel-01": (1, 0, {"arguments": {"connection_id": "CX-20431"}}),
 }
 
 

@@ -100,7 +100,10 @@ class CodeEditor extends HTMLElement {
           {key: "Shift-Tab", run: (view) => removeIndent(view)},
         ]
       : [];
-    const language = {json: () => [cm.json(), cm.linter(cm.jsonParseLinter())], python: () => [cm.python()]};
+    const problems = cm.jsonParseLinter();
+    // A blank field is no error of its own: the server knows whether it may be blank.
+    const lint = cm.linter((view) => (view.state.doc.toString().trim() ? problems(view) : []));
+    const language = {json: () => [cm.json(), lint], python: () => [cm.python()]};
     return [
       cm.keymap.of(keys),
       cm.basicSetup,

@@ -168,7 +168,11 @@ export function act(element) {
     if (element.localName === "textarea") element.setSelectionRange(element.value.length, element.value.length);
     else element.select?.();
   } else if (element.matches("code-editor, [data-key-focus]")) {
-    element.focus();
+    // A key that leads to choices makes none.
+    const choices = element.type === "radio" ? [...element.form.elements[element.name]] : [];
+    const target = choices.find((one) => one.checked) ?? element;
+    target.focus();
+    target.scrollIntoView({block: "center"});
   } else {
     // Focus the button first: if it opens a dialog, closing the dialog returns the focus to it.
     if (!element.matches("[data-held], [data-shortcuts-open]")) element.focus({preventScroll: true});

@@ -398,6 +398,25 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   if (text) write(keyOf(form), {...JSON.parse(text), edits: edits.value});
 });
 
+// A comment that is not sent would be out of reach after the review.
+document.addEventListener(
+  "submit",
+  (event) => {
+    const {target, submitter} = event;
+    if (!target.matches("#verdict, #settle") || submitter?.hasAttribute("formaction")) return;
+    const start = owner().length;
+    const found = entries().find(([key]) => key.slice(start).includes("/comment/"));
+    if (!found) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    const {work} = root().dataset;
+    const leads = work ? `${work}?at=${encodeURIComponent(found[1].at ?? "")}&panel=comments` : "";
+    const text = gettext("You have written a comment that isn’t sent, so nothing was submitted. Send the comment, or delete its text.");
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, leads, untilSaved: true}}));
+  },
+  true,
+);
+
 // A settlement concerns the saved draft: unsaved changes in the editor would be lost. (In the workspace, a review waits
 // for them: see autosave.js.)
 document.addEventListener(

@@ -36,8 +36,12 @@ def test_an_item_goes_from_my_work_to_submission_without_a_mouse(window_of, team
     with window.saving():
         page.keyboard.insert_text('{"sky": "clear", "degrees": 18}')
     press("Escape")
+    # The key leads to the choices, and makes none.
+    press("d")
+    expect(page.locator("#dep-unknown")).to_be_focused()
+    expect(page.locator("#dep-unknown")).to_be_in_viewport()
     with window.saving():
-        press("d")
+        press("ArrowDown")
     press("Escape")
     window.walk_to("s1")
     expect(page.locator("#i-head")).to_contain_text("s1")
@@ -46,8 +50,9 @@ def test_an_item_goes_from_my_work_to_submission_without_a_mouse(window_of, team
         page.keyboard.insert_text("It is clear in Ghent, 18 degrees.")
     press("Escape")
     expect(window.chat.locator(".turn[aria-current]")).to_be_focused()
+    press("d")
     with window.saving():
-        press("d")
+        press("ArrowDown")
     window.tab_to("#dep-s0")
     with window.saving():
         press("Space")

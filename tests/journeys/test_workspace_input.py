@@ -147,7 +147,7 @@ def test_the_list_of_keys_names_the_field_and_not_what_stands_in_it(window_of, t
             "Delete the selected part",
             "Arguments",
             "The observation",
-            "Set the dependencies",
+            "Go to the dependencies",
             "Go to the first field",
         ]
     )

@@ -62,11 +62,14 @@ def start_of_day(now: datetime, zone: ZoneInfo, *, back: int = 0) -> datetime:
 def read_my_day(*, person: User, now: datetime, goals: Mapping[int, int], held: Iterable[Claim]) -> MyDay:
     """Return the person's last seven days. ``held``: their live claims, whose time today counts, too.
 
-    All their reviews count, in blind stages and of known answers, because they are the person's own.
+    All their reviews count, in blind stages and of hidden known answers, because they are the person's own; those of
+    training items, which are not published, don't.
     """
     zone = zone_of(person, NoticeSettings.objects.filter(person=person).first())
     # The history of a gold item is a copy of other people's work.
-    own = Review.objects.filter(~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True), person=person)
+    own = Review.objects.filter(
+        ~Q(dialogue__gold_role=GoldRole.GOLD) | Q(slot__is_gold=True), person=person, dialogue__published=True
+    )
     since = start_of_day(now, zone, back=DAYS - 1)
     found = own.filter(created_at__gte=since).order_by("-created_at").values_list("project_id", "created_at", "seconds")
     today = now.astimezone(zone).date()
