@@ -213,7 +213,7 @@ def test_server_mode_serves_behind_a_proxy(tmp_path, process_environment):
     modules = Path(variables["STATIC_ROOT"], "app")
     [autosave] = modules.glob("autosave.????????????.js")
     imported = re.findall(r'from "\./(.+?)"', autosave.read_text())
-    assert [re.sub(r"\.[0-9a-f]{12}\.js$", "", name) for name in imported] == ["edit-queue", "translation"]
+    assert [re.sub(r"\.[0-9a-f]{12}\.js$", "", name) for name in imported] == ["edit-queue", "json", "translation"]
     assert all((modules / name).is_file() for name in imported)
     with listening_socket("0") as listener, Supervisor() as programs:
         port = listener.getsockname()[1]
