@@ -5,6 +5,7 @@
 //   data-key-twice          a link to a part of the editor where the same key goes on: it is pressed there as well
 //   data-primary            Ctrl+Enter clicks it, unless the focus is in an ordinary form, which it submits instead
 //   data-presses="undo"     clicks the element of that action
+//   data-leads-to="selector"   on a choice of a fieldset: making it moves the focus to this field of the fieldset
 //
 // Keys are ignored if another handler has used them (preventDefault). In a closed select, letters do nothing: they would
 // choose an option unnoticed (but see data-type-ahead in keys.js). Single keys can be switched off in the dialog; those
@@ -241,6 +242,16 @@ document.addEventListener("click", ({target}) => {
   if (!name) return;
   [...document.querySelectorAll(`[data-action="${CSS.escape(name)}"]`)].find(usable)?.click();
   target.closest(".notice")?.remove();
+});
+
+// A choice that a key or the mouse makes leads on to its field: what is typed next is meant for it. Arrows pass it.
+document.addEventListener("click", ({target, detail, isTrusted}) => {
+  const choice = target.closest?.("label")?.control ?? target;
+  if (!choice.dataset?.leadsTo || (isTrusted && target === choice && !detail)) return;
+  const lead = () => act(choice.closest("fieldset").querySelector(choice.dataset.leadsTo));
+  // After a click on its label, the choice itself gets the focus first.
+  if (isTrusted) setTimeout(lead);
+  else lead();
 });
 
 // What was deleted with one key is brought back with one.

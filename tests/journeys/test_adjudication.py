@@ -75,11 +75,18 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     # The third place gets words of its own.
     page.keyboard.press("j")
     page.keyboard.press("3")
-    page.keyboard.press("e")
     page.keyboard.press("ControlOrMeta+A")
-    page.keyboard.type("It is clear, 18 degrees in Ghent x.")
+    page.keyboard.type("It is clear, 18 degrees in Ghent c.")
     expect(progress).to_contain_text("3 of 3")
     expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
+    # A click leads to the same field.
+    page.keyboard.press("Escape")
+    page.locator("#place-3").get_by_text("Write a third version").click()
+    expect(page.locator("#third-3")).to_be_focused()
+    page.keyboard.press("Backspace")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("x.")
+    page.keyboard.press("Escape")
     # Leaving at once and coming back loses nothing.
     page.goto("/")
     page.get_by_role("link", name=item.external_id).click()
@@ -90,11 +97,15 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
     expect(page.locator("#shortcuts")).not_to_contain_text("Answer the rest of the task yes")
     page.keyboard.press("Escape")
-    # A key alone rejects nothing.
+    # A key alone neither rejects nor settles.
     asked: list[str] = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
     page.keyboard.press("x")
-    assert asked == ["Reject the dialogue? What you settled or corrected is not used, and this can’t be undone."]
+    page.keyboard.press("c")
+    assert asked == [
+        "Reject the dialogue? What you settled or corrected is not used, and this can’t be undone.",
+        "Settle and close? This can’t be undone.",
+    ]
     # The reason of a rejection is one key away, and Escape leads out of it again.
     page.keyboard.press("Shift+R")
     expect(page.locator("#reason")).to_be_focused()
