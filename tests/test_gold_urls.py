@@ -64,7 +64,8 @@ class Scene:
     #: made.
     dialogues: list[Dialogue]
     gold: list[Dialogue]
-    release: Release
+    #: One from before the gold items, and one that leaves their answers out.
+    releases: list[Release]
     #: An annotator who may be tested, and one who made the answer.
     readers: list[User]
 
@@ -86,7 +87,8 @@ def made(django_db_setup: None, django_db_blocker: Any) -> Iterator[Scene]:
 @pytest.fixture
 def scene(made: Scene, db: None) -> Scene:
     """Every test ends with the files gone; the archive is built again."""
-    hand_out(made.release, full_path(made.release.archive))
+    for release in made.releases:
+        hand_out(release, full_path(release.archive))
     return made
 
 
@@ -109,9 +111,13 @@ def make_scene() -> Scene:
     dialogues[3].refresh_from_db()
     make_gold(team, dialogues[3])
     gold = [item.dialogue for item in GoldItem.objects.order_by("source_id")]
+    # One that leaves the answers out.
+    spared = run_release(team, "3.0", leave_out_gold=True)
+    assert (spared.state, spared.item_count) == ("frozen", 1)
     # One that fails must not tell what it would have held: the answers as well.
     assert run_release(team, "2.0", require_all=True).state == "failed"
-    return Scene(team, dialogues, gold, release, [team.annotators[3], team.annotators[1]])
+    assert all(item.live for item in GoldItem.objects.all())
+    return Scene(team, dialogues, gold, [release, spared], [team.annotators[3], team.annotators[1]])
 
 
 def texts(client: Client, path: str) -> list[str]:
@@ -216,13 +222,17 @@ def test_ids_and_times_have_no_gap_and_no_cluster(scene: Scene) -> None:
 
 def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
     """Omitted items are not shown to people who may be tested, neither on a page nor in the archive."""
-    slug, release = scene.team.project.slug, scene.release
-    paths = (
-        f"/p/{slug}/releases/{release.public_id}/",
-        f"/p/{slug}/releases/{release.public_id}/archive.zip",
-        f"/api/projects/{slug}/releases/{release.public_id}/",
-        f"/api/projects/{slug}/releases/{release.public_id}/archive/",
-    )
+    slug, release = scene.team.project.slug, scene.releases[0]
+    paths = [
+        path
+        for one in scene.releases
+        for path in (
+            f"/p/{slug}/releases/{one.public_id}/",
+            f"/p/{slug}/releases/{one.public_id}/archive.zip",
+            f"/api/projects/{slug}/releases/{one.public_id}/",
+            f"/api/projects/{slug}/releases/{one.public_id}/archive/",
+        )
+    ]
     failed = Release.objects.get(state="failed")
     for person in scene.readers:
         client = Client()

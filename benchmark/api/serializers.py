@@ -178,6 +178,13 @@ class ReleaseInputSerializer(Input):
     version = _VersionField(max_length=40, help_text="For example 1.0.")
     format = serializers.ChoiceField(choices=list(WRITTEN), help_text="The native format.")
     require_all = StrictBooleanField(default=False, help_text="Fail if anything would be left out.")
+    leave_out_gold = StrictBooleanField(
+        default=False,
+        help_text=(
+            "Leave out the answers of gold items in use. Otherwise the release makes them public, and these gold items "
+            "are retired."
+        ),
+    )
 
 
 class ReleaseSerializer(serializers.ModelSerializer[Release]):

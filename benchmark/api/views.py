@@ -201,6 +201,7 @@ class ReleaseList(APIView):
             version=sent["version"],
             native_format=sent["format"],
             require_all=sent["require_all"],
+            leave_out_gold=sent["leave_out_gold"],
         )
         return Response(
             shapes.ReleaseSerializer(release, context=_seen_by(request, project)).data, status=status.HTTP_202_ACCEPTED

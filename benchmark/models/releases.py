@@ -170,6 +170,8 @@ class Release(models.Model):
     native_format = models.CharField(max_length=12)
     state = models.CharField(max_length=10, choices=ReleaseState, default=ReleaseState.FREEZING)
     require_all = models.BooleanField(default=False)
+    #: Whether the known answers of gold items in use are left out; else the release makes them public.
+    leave_out_gold = models.BooleanField(default=False)
     canary = models.CharField(max_length=80)
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     item_count = models.PositiveIntegerField(default=0)

@@ -206,11 +206,22 @@ class ReleaseForm(forms.Form):
         choices=[(name, FORMAT_TITLES.get(name, name)) for name in WRITTEN],
         help_text=_("Every release also contains the neutral documents."),
     )
+    leave_out_gold = forms.BooleanField(
+        required=False,
+        label=_("Leave out the dialogues of gold items in use"),
+        help_text=_("The gold items stay in use. The release then lists no draws, because these could reveal them."),
+    )
     require_all = forms.BooleanField(
         required=False,
         label=_("Fail if anything would be left out"),
         help_text=_("Otherwise the release lists what is left out."),
     )
+
+    def __init__(self, *args: Any, has_gold: bool = False, **kwargs: Any) -> None:
+        """``has_gold``: whether gold items in use could be retired by the release."""
+        super().__init__(*args, **kwargs)
+        if not has_gold:
+            del self.fields["leave_out_gold"]
 
 
 class ReleaseSettingsForm(forms.Form):

@@ -21,6 +21,7 @@ from benchmark.core.archives.errata import ERRATA
 from benchmark.models import Release, ReportState
 from benchmark.services.inference.baselines import list_open
 from benchmark.services.releases import building, differences, errata, requests, settings
+from benchmark.services.releases.preview import preview_release
 from benchmark.views.forms import ReleaseForm, ReleaseSettingsForm
 from benchmark.views.paging import page_of, watches
 from reviews.services.feedback.accepted import accepted_unchanged
@@ -37,7 +38,8 @@ def release_list(request: PageRequest) -> HttpResponse:
     """Show the project's releases; for administrators also the form for the next one."""
     project = request.project
     is_admin = Role.ADMINISTRATOR in request.roles
-    form = ReleaseForm(request.POST or None)
+    preview = preview_release(actor=request.user, project=project) if is_admin else None
+    form = ReleaseForm(request.POST or None, has_gold=preview is not None and preview.gold_count > 0)
     if request.method == "POST":
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
@@ -54,6 +56,7 @@ def release_list(request: PageRequest) -> HttpResponse:
     context = {
         "project": project,
         "form": form,
+        "preview": preview,
         "page": page,
         "unlicensed": is_admin and not settings.settings_of(project).licence,
         "is_admin": is_admin,
@@ -125,6 +128,7 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
         "earlier": differences.find_earlier(actor=request.user, release=release),
         "counts": _counts(release, oversees),
         "oversees": oversees,
+        "retired_gold": requests.count_retired_gold(release) if oversees else 0,
         "open_reports": errata.count_reports(release).get(ReportState.OPEN, 0) if oversees else 0,
         "left_out": page_of(
             requests.list_left_out(actor=request.user, release=release),

@@ -12,7 +12,7 @@ from benchmark.core.formats import WRITTEN
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.freezing import what_differs
-from benchmark.services.releases.requests import archive_name, find_release, start_release
+from benchmark.services.releases.requests import archive_name, count_retired_gold, find_release, start_release
 from benchmark.services.releases.runner import hand_out
 
 #: Left-out dialogues listed on standard error; the release's page and the command's report have all of them.
@@ -29,6 +29,11 @@ class Command(PipelineCommand):
         parser.add_argument("--release-version", required=True, metavar="V", help="for example 1.0")
         parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder for the archive")
         parser.add_argument("--require-all", action="store_true", help="fail if anything would be left out")
+        parser.add_argument(
+            "--leave-out-gold",
+            action="store_true",
+            help="leave out the answers of gold items in use (default: these gold items are retired)",
+        )
         parser.add_argument(
             "--again", action="store_true", help="get the archive of an existing release, as it was frozen"
         )
@@ -66,6 +71,8 @@ class Command(PipelineCommand):
         hand_out(release, target)
         items = counted(release.item_count, "dialogue")
         self.say(f"Release {release.version}: {items}, {release.left_out_count:,} left out.")
+        if retired := count_retired_gold(release):
+            self.say(f"It makes known answers public, so it retired {counted(retired, 'gold item')}.")
         self.tell(
             {
                 "items": release.item_count,
@@ -86,6 +93,7 @@ class Command(PipelineCommand):
                 version=version,
                 native_format=native_format,
                 require_all=options["require_all"],
+                leave_out_gold=options["leave_out_gold"],
                 wake_worker=False,
             )
         if existing.native_format != native_format:

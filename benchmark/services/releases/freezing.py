@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.checks import CleanMarks, Finding
@@ -97,7 +97,9 @@ def where_released(dialogue: Dialogue) -> str:
     )
     if drawn is None:
         return ""
-    revealed = Release.objects.filter(project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn)
+    revealed = Release.objects.filter(
+        project=dialogue.project_id, state=ReleaseState.FROZEN, frozen_at__gte=drawn, leave_out_gold=False
+    )
     version = revealed.order_by("pk").values_list("version", flat=True).first()
     if version is None:
         return ""
@@ -114,12 +116,25 @@ def opened_by(release: Release) -> list[int]:
     """
     answers = Dialogue.objects.filter(project=release.project_id, gold_role=GoldRole.ANSWER)
     held = ReleaseItem.objects.filter(release=release).values("dialogue")
-    drawn = DrawItem.objects.filter(draw__project=release.project_id).values("dialogue")
+    drawn = DrawItem.objects.filter(draw__in=_draws_of(release)).values("dialogue")
     revealed = answers.filter(Q(pk__in=held) | Q(pk__in=drawn))
     groups = revealed.exclude(variant_group="").values("variant_group")
     return list(
         answers.filter(Q(pk__in=revealed.values("pk")) | Q(variant_group__in=groups)).values_list("pk", flat=True)
     )
+
+
+def _draws_of(release: Release) -> QuerySet[Draw]:
+    """Return the draws that the release describes: none if it leaves out gold answers, because it has the hash and size
+    of each population, and a missing draw would show which one had an answer.
+    """
+    draws = Draw.objects.filter(project=release.project_id)
+    return draws.none() if release.leave_out_gold else draws
+
+
+def published_in(release: Release) -> str:
+    """Return why gold items are retired whose answers the release makes public."""
+    return f"Published in release {release.version}."
 
 
 def require_worth_releasing(release: Release) -> None:
@@ -235,7 +250,7 @@ class _Freezing:
                 for definition in [load_text(version.definition)]
             ],
             "draws": list(
-                Draw.objects.filter(project=self.project).order_by("stage", "number").values(
+                _draws_of(self.release).order_by("stage", "number").values(
                     "stage", "number", "fraction", "algorithm", "seed", "population_hash", "population_size",
                     "sample_size", "strata",
                 )
@@ -249,7 +264,7 @@ class _Freezing:
         unfinished = DrawItem.objects.filter(
             dialogue__status__in=[DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED]
         )
-        draws = Draw.objects.filter(project=self.project).order_by("stage", "number")
+        draws = _draws_of(self.release).order_by("stage", "number")
         revealed = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
         return [list(one) for one in revealed.values_list("stage", "number")]
 
@@ -271,6 +286,8 @@ class _Freezing:
             return self._unverified(candidate)
         if cycle is None:
             return "It was not verified in its last cycle."
+        if self.release.leave_out_gold and candidate.gold_role == GoldRole.ANSWER:
+            return "It is the known answer of a gold item in use."
         return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
@@ -422,6 +439,7 @@ class _Candidate:
     kind: str
     status: str
     stage: str
+    gold_role: str
     variant_group: str
     head_id: int | None
     language: str

@@ -19,7 +19,9 @@ from annotator.services.jobs.jobs import start_job
 from benchmark.core.formats import WRITTEN
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.building import can_be_built
+from benchmark.services.releases.freezing import published_in
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
+from reviews.models import GoldItem
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,12 +35,14 @@ def start_release(
     version: str,
     native_format: str,
     require_all: bool = False,
+    leave_out_gold: bool = False,
     wake_worker: bool = True,
 ) -> Release:
     """Start a job that freezes all verified dialogues. ``actor`` None is the command line.
 
-    Raises Denied for anyone but administrators, Invalid for an invalid version or format, Conflict if the project has
-    that version.
+    ``leave_out_gold``: leave out the answers of gold items in use; else the release makes them public, so these items
+    are retired. Raises Denied for anyone but administrators, Invalid for an invalid version or format, Conflict if the
+    project has that version.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -55,23 +59,28 @@ def start_release(
             )
         )
     existing = find_release(project=project, version=version)
+    wanted = {"native_format": native_format, "require_all": require_all, "leave_out_gold": leave_out_gold}
     if existing is not None:
-        return _begun(existing, actor, native_format, require_all)
+        return _begun(existing, actor, wanted)
     try:
         with transaction.atomic():
             job = start_job(
                 actor=actor,
                 project=project,
                 kind="release",
-                parameters={"version": version, "format": native_format, "require_all": require_all},
+                parameters={
+                    "version": version,
+                    "format": native_format,
+                    "require_all": require_all,
+                    "leave_out_gold": leave_out_gold,
+                },
                 wake_worker=wake_worker,
             )
             return Release.objects.create(
                 project=project,
                 job=job,
                 version=version,
-                native_format=native_format,
-                require_all=require_all,
+                **wanted,
                 canary=f"Benchmark data, not for training. Canary {uuid4()}",
                 requester=actor,
             )
@@ -80,7 +89,7 @@ def start_release(
         if existing is None:
             # Something else is wrong with the database, which the user cannot correct.
             raise
-        return _begun(existing, actor, native_format, require_all)
+        return _begun(existing, actor, wanted)
 
 
 def find_release(*, project: Project, version: str) -> Release | None:
@@ -117,6 +126,11 @@ def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOutDialogue]
     if not oversees(actor=actor, project=release.project):
         raise Denied(_("Only administrators and senior reviewers of the project can see what a release leaves out."))
     return LeftOutDialogue.objects.filter(release=release).select_related("dialogue").defer("dialogue__search_text")
+
+
+def count_retired_gold(release: Release) -> int:
+    """Return how many gold items were retired because the release made their answers public."""
+    return GoldItem.objects.filter(project=release.project_id, retired_why=published_in(release)).count()
 
 
 def items_changed_since(*found: Release) -> Callable[[QuerySet[Any], datetime], QuerySet[Any]]:
@@ -183,13 +197,13 @@ def archive_problems(project: Project) -> Iterator[str]:
             yield f"Release {release.version}: its archive {damage}"
 
 
-def _begun(release: Release, actor: User | None, native_format: str, require_all: bool) -> Release:
+def _begun(release: Release, actor: User | None, wanted: dict[str, Any]) -> Release:
     """Return the release if the same person has just asked for the same. Raises Conflict for anyone else."""
     if release.state == ReleaseState.FROZEN:
         raise Conflict(
             _("Release %(version)s already exists. Releases are never edited; choose the next version.")
             % {"version": release.version}
         )
-    if (release.requester, release.native_format, release.require_all) != (actor, native_format, require_all):
+    if release.requester != actor or any(getattr(release, name) != value for name, value in wanted.items()):
         raise Conflict(_("Release %(version)s is being frozen.") % {"version": release.version})
     return release

@@ -16,7 +16,7 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.building import build_archive
-from benchmark.services.releases.freezing import freeze, opened_by, require_worth_releasing
+from benchmark.services.releases.freezing import freeze, opened_by, published_in, require_worth_releasing
 from benchmark.services.releases.trails import verified_cycles
 from benchmark.services.stored_files import copy_whole, full_path, sha256_of, sync_folder
 from reviews.services.gold.settings import retire_with
@@ -115,7 +115,7 @@ def _build(running: Running, release: Release) -> None:
         retire_with(
             actor=release.requester,
             dialogue_ids=opened_by(release),
-            reason=f"Published in release {release.version}.",
+            reason=published_in(release),
         )
         append_event(
             actor=release.requester,

@@ -7,15 +7,18 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Project, User
+from annotator.models import Dialogue, NoticeKind, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import require_administrator
 from annotator.services.dialogues.revisions import hold_dialogue, lock_dialogues
 from annotator.services.history.events import append_event
+from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import Protocol
 from reviews.models import GoldItem, GoldRate, ProtocolVersion
 from reviews.services.gold.creation import gold_stage, shown_as
@@ -65,15 +68,15 @@ def set_gold_rate(
 def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: str = "") -> GoldItem:
     """Retire an item; reviews in progress can go on but are not scored. Its answer becomes visible again.
 
-    Items of its variants are retired too. Repeating the same call changes nothing. Raises Denied, Hidden, or Conflict
-    if it was retired for another reason or by somebody else.
+    Items of its variants are retired too; no one is notified. Repeating the same call changes nothing. Raises Denied,
+    Hidden, or Conflict if it was retired for another reason or by somebody else.
     """
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
         item = GoldItem.objects.select_related("source").filter(project=project, public_id=public_id).first()
         if item is None:
             raise Hidden(_("This gold item doesn’t exist."))
-        if not item.live or not retire_with(actor=actor, dialogue_ids=[item.source_id], reason=reason):
+        if not item.live or not _retire_each(actor, _with_answers_in([item.source_id]), reason):
             item.refresh_from_db(fields=["retired_by", "retired_why"])
             if (item.retired_by, item.retired_why) != (actor, reason[:500]):
                 raise Conflict(_("This gold item is already retired, for another reason or by somebody else."))
@@ -83,19 +86,24 @@ def retire_gold_item(*, actor: User, project: Project, public_id: str, reason: s
 def retire_with(*, actor: User | None, dialogue_ids: list[int], reason: str) -> int:
     """Retire items with their answer in these dialogues, because it is now known or in doubt; return how many.
 
-    A variant of the answer in another language is an answer too. In the caller's transaction.
+    In the caller's transaction.
     """
+    return _retire_and_notify(actor, _with_answers_in(dialogue_ids), reason)
+
+
+def _with_answers_in(dialogue_ids: list[int]) -> QuerySet[GoldItem]:
+    """Return the items in use with their answer in these dialogues; a variant in another language is an answer too."""
     answers = Dialogue.objects.filter(pk__in=dialogue_ids)
     akin = Q(project__in=answers.values("project")) & Q(
         source__variant_group__in=answers.exclude(variant_group="").values("variant_group")
     )
-    return _retire_each(actor, GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None), reason)
+    return GoldItem.objects.filter(Q(source__in=dialogue_ids) | akin, retired_at=None)
 
 
 def retire_all(*, actor: User | None, project: Project, reason: str) -> int:
     """Retire all items in use of a project; return how many."""
     with transaction.atomic():
-        return _retire_each(actor, GoldItem.objects.filter(project=project, retired_at=None), reason)
+        return _retire_and_notify(actor, GoldItem.objects.filter(project=project, retired_at=None), reason)
 
 
 def retire_where_variants_come(*, actor: User | None, project: Project, coming: QuerySet[Dialogue]) -> int:
@@ -110,7 +118,7 @@ def retire_where_variants_come(*, actor: User | None, project: Project, coming: 
     known = coming.filter(variant_group__in=list(groups.values_list("source__variant_group", flat=True)))
     touched = set(known.values_list("variant_group", flat=True))
     items = GoldItem.objects.filter(project=project, retired_at=None, source__variant_group__in=touched)
-    return _retire_each(actor, items, "Another variant of the known answer was imported.")
+    return _retire_and_notify(actor, items, "Another variant of the known answer was imported.")
 
 
 def variants_there(*, project: Project, coming: QuerySet[Dialogue]) -> QuerySet[Dialogue]:
@@ -128,17 +136,37 @@ def retire_with_stages(*, actor: User | None, project: Project, before: Protocol
     same_kinds = before.taxonomy == after.taxonomy
     alike = {one.key for one in before.stages if same_kinds and one in after.stages}
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage__in=alike)
-    return _retire_each(actor, items, "A new version of the protocol changed its stage.")
+    return _retire_and_notify(actor, items, "A new version of the protocol changed its stage.")
 
 
 def retire_left_behind(*, actor: User, project: Project, version: ProtocolVersion) -> int:
     """Retire items under other versions when everything else is moved to this one. In the caller's transaction."""
     items = GoldItem.objects.filter(project=project, retired_at=None).exclude(stage_run__cycle__protocol=version.pk)
-    return _retire_each(actor, items, f"Items in progress were moved to version {version.number} of the protocol.")
+    return _retire_and_notify(
+        actor, items, f"Items in progress were moved to version {version.number} of the protocol."
+    )
 
 
-def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
-    return sum(_retire(actor=actor, item=item, reason=reason) for item in items.select_related("source").order_by("pk"))
+def _retire_and_notify(actor: User | None, items: QuerySet[GoldItem], reason: str) -> int:
+    """Retire items and notify the administrators: also the actor, who did something else."""
+    retired = _retire_each(actor, items, reason)
+    for project in {item.project for item in retired}:
+        notify(
+            actor=None,
+            project=project,
+            people=members_with(project, Role.ADMINISTRATOR),
+            kind=NoticeKind.ALARM,
+            text=message("Gold items were retired. Reason: %(reason)s", reason=reason),
+            target=reverse("gold-list", args=[project.slug]),
+            # Many dialogues may come back into review one by one.
+            key=f"gold.retired:{project.pk}:{reason}"[:80],
+        )
+    return len(retired)
+
+
+def _retire_each(actor: User | None, items: QuerySet[GoldItem], reason: str) -> list[GoldItem]:
+    found = items.select_related("source", "project").order_by("pk")
+    return [item for item in found if _retire(actor=actor, item=item, reason=reason)]
 
 
 def _retire(*, actor: User | None, item: GoldItem, reason: str) -> bool:

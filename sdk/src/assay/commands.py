@@ -198,7 +198,9 @@ def releases(client: Client, options: Options) -> int:
 
 
 def freeze(client: Client, options: Options) -> int:
-    job = _project(client, options).freeze(options.version, options.format, require_all=options.require_all)
+    job = _project(client, options).freeze(
+        options.version, options.format, require_all=options.require_all, leave_out_gold=options.leave_out_gold
+    )
     print_rows([_ended(job, options, "Release")])
     return DONE
 

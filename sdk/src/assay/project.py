@@ -269,12 +269,20 @@ class Project:
 
     # --- releases -----------------------------------------------------------------------------------------------------
 
-    def freeze(self, version: str, format: str, *, require_all: bool = False) -> Job[RemoteRelease]:
+    def freeze(
+        self, version: str, format: str, *, require_all: bool = False, leave_out_gold: bool = False
+    ) -> Job[RemoteRelease]:
         """Start to release the verified dialogues; ``wait`` of the job returns the release. It is not sent twice.
 
-        ``require_all``: fail if anything would be left out.
+        ``require_all``: fail if anything would be left out. ``leave_out_gold``: leave out the answers of gold items in
+        use; else these gold items are retired.
         """
-        body = {"version": version, "format": format, "require_all": require_all}
+        body = {
+            "version": version,
+            "format": format,
+            "require_all": require_all,
+            "leave_out_gold": leave_out_gold,
+        }
         row = self._http.post(f"{self._path}releases/", body)
         path = f"{self._path}releases/{row['public_id']}/"
         return Job(self._http, path, row, lambda ended: RemoteRelease(self._http, self._path, ended))

@@ -84,7 +84,9 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...], Any]] = {
     "status": ("count the items in each status and stage", (), commands.status),
     "releases": ("list the releases", (), commands.releases),
     "freeze": ("release the verified dialogues and wait for the end", (
-        _VERSION, _FORMAT, flag("--require-all", "fail if anything would be left out"), _NO_WAIT), commands.freeze),
+        _VERSION, _FORMAT, flag("--require-all", "fail if anything would be left out"),
+        flag("--leave-out-gold", "leave out the answers of gold items in use; else these items are retired"),
+        _NO_WAIT), commands.freeze),
     "download": ("download the archive of a release and compare its SHA-256", (
         _VERSION, argument("out", metavar="OUT", help="a file, or a folder")), commands.download),
     "score": ("score predictions of models on a release, and print the runs with all figures", (

@@ -14,9 +14,9 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Draft, Event, Revision, User, Waiver
+from annotator.models import Dialogue, Draft, Event, Job, Notice, Revision, User, Waiver
 from annotator.services.jobs import jobs
-from benchmark.models import Release
+from benchmark.models import LeftOutDialogue, Release, ReleaseItem
 from benchmark.services.releases.requests import start_release
 from reviews.core.protocols import load_preset
 from reviews.models import Claim, Comment, Draw, GoldItem, GoldRate, Review, Slot, StageRun
@@ -566,22 +566,49 @@ def test_a_release_retires_the_item_whose_answer_it_says_was_drawn_from(
     assert not GoldItem.objects.get().live
 
 
-@pytest.mark.parametrize("held", [False, True], ids=["left out", "held"])
-def test_figures_of_a_release_leave_out_the_answers_that_stay_hidden(
-    team: Team, monkeypatch: pytest.MonkeyPatch, held: bool
+def test_a_release_can_leave_answers_out_so_that_their_gold_items_stay_in_use(
+    team: Team, drawn: list[Dialogue]
 ) -> None:
+    """The form names them; without the option they are retired, and every administrator is notified."""
+    item = make_gold(team, drawn[0])
+    admin, address = signed_in(team.administrator), f"/p/{team.project.slug}/releases/"
+    form = one_line(admin.get(address))
+    assert "3 dialogues are verified" in form
+    assert f'<a href="/p/{team.project.slug}/gold/items/{item.public_id}/">{item.source.external_id}</a>' in form
+    started = admin.post(address, {"version": "1.0", "native_format": "neutral", "leave_out_gold": "on"})
+    jobs.run(Job.objects.get(kind="release").pk)
+    release = Release.objects.get()
+    assert (started.status_code, release.state, release.item_count) == (302, "frozen", 2)
+    assert item.source.external_id not in {row.dialogue.external_id for row in ReleaseItem.objects.all()}
+    left = LeftOutDialogue.objects.get(dialogue=item.source)
+    assert left.reason == "It is the known answer of a gold item in use."
+    # A draw that is missing would show that it had an answer.
+    assert (release.frozen["draws"], release.frozen["populations"]) == ([], [])
+    assert GoldItem.objects.get().live
+    claim_and_submit(team.senior, drawn[3], "approve")
+    drawn[3].refresh_from_db()
+    make_gold(team, drawn[3])
+    assert not Notice.objects.filter(kind="alarm").exists()
+    second = run_release(team, "2.0")
+    assert second.item_count == 4
+    assert not GoldItem.objects.filter(retired_at=None).exists()
+    assert len(second.frozen["draws"]) == 1
+    notice = Notice.objects.get(kind="alarm")
+    assert (notice.person, notice.target) == (team.administrator, f"/p/{team.project.slug}/gold/")
+    assert notice.text == "Gold items were retired. Reason: Published in release 2.0."
+    assert "Gold items retired" in one_line(admin.get(f"{address}{second.public_id}/"))
+    assert "Published in release 2.0." in one_line(admin.get(f"/p/{team.project.slug}/gold/"))
+    assert "leave_out_gold" not in one_line(admin.get(address))
+
+
+@pytest.mark.parametrize("held", [False, True], ids=["left out", "held"])
+def test_figures_of_a_release_leave_out_the_answers_that_stay_hidden(team: Team, held: bool) -> None:
     """Beside what the pages say, one finished dialogue more says that there is a gold item, and how it was verified."""
     for _ in range(3):
         verified(team, fix="")
     source = verified(team)
     make_gold(team, source)
-    monkeypatch.setattr(
-        "benchmark.services.releases.freezing._Freezing._outside",
-        lambda freezing, one, cycle, variants: (
-            "" if one.status == "verified" and (held or one.pk != source.pk) else "It is not fit for it."
-        ),
-    )
-    release = run_release(team)
+    release = run_release(team, leave_out_gold=not held)
     assert release.item_count == 3 + held
     figures = release.frozen["figures"]
     # Three were imported as verified, and their reviewers agreed; both reviewers fixed the fourth.
