@@ -31,7 +31,8 @@ def disputed_three(window_of, team, *choices):
     return page
 
 
-def test_a_dispute_is_settled_by_keys(window_of, team):
+def test_a_dispute_is_settled_by_keys(window_of, team, page_problems):
+    page_problems.allow("422")
     item = make_item(team, "cross_check", make_document("x"))
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "fix", document=three_places(current(item)))
@@ -68,9 +69,16 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     expect(progress).to_contain_text("1 of 3")
+    expect(page.locator("#no-reason-2")).to_have_text("As above")
+    # Sent too early, it names the open places, and keeps to those that still are.
+    page.keyboard.press("ControlOrMeta+Enter")
+    refused = page.locator("#refused-decision")
+    expect(refused).to_contain_text("2 of 3 are still open")
+    page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("1")
     expect(progress).to_contain_text("2 of 3")
+    expect(refused).to_contain_text("1 of 3 are still open")
     expect(page.locator("#note-2")).to_contain_text("Same reason as place 1: Unnatural message")
     # The third place gets words of its own.
     page.keyboard.press("j")
@@ -79,6 +87,7 @@ def test_a_dispute_is_settled_by_keys(window_of, team):
     page.keyboard.type("It is clear, 18 degrees in Ghent c.")
     expect(progress).to_contain_text("3 of 3")
     expect(page.locator("#outcome")).to_contain_text("Ready to settle.")
+    expect(refused).to_have_text("")
     # A click leads to the same field.
     page.keyboard.press("Escape")
     page.locator("#place-3").get_by_text("Write a third version").click()

@@ -42,6 +42,8 @@ class DisputeRow:
     mono: bool = False
     #: The label of a task or step that only one side has.
     one_sided: str = ""
+    #: Whether the value is marked passages, which one marks in the dialogue.
+    marks: bool = False
     #: Whether "none" differs from both left and right.
     may_be_none: bool = False
     options: list[tuple[str, str]] = field(default_factory=list)
@@ -107,6 +109,7 @@ def dispute_row(
         left=left,
         right=right,
         mono=editor == "json" and not custom,
+        marks=asked is not None and asked.type == FieldType.SPAN,
         one_sided=place.label if whole and (left is None or right is None) else "",
         may_be_none=(whole or name in _optional(place)) and left is not None and right is not None,
         options=options,

@@ -361,16 +361,19 @@ def _require_complete(
         still_open = [
             anchor for anchor in known if anchor in unexplained or (anchor not in ruled and anchor not in moot)
         ]
-        raise Invalid(
-            _("Settle every place. %(count)s of %(total)s are still open. The first is %(place)s.")
-            % {"count": len(still_open), "total": len(known), "place": dispute.words(still_open[0])},
-            anchors=still_open,
-        )
+        raise unsettled(dispute, still_open)
     if unexplained:
         raise Invalid(
             _("Choose a reason for %(place)s.") % {"place": dispute.words(unexplained[0])},
             anchors=unexplained,
         )
+
+
+def unsettled(dispute: Dispute, still_open: list[str]) -> Invalid:
+    """Return the refusal of a decision that leaves these places open."""
+    sentence = _("Settle every place. %(count)s of %(total)s are still open. The first is %(place)s.")
+    numbers = {"count": len(still_open), "total": len(dispute.disputed), "place": dispute.words(still_open[0])}
+    return Invalid(sentence % numbers, anchors=still_open)
 
 
 def with_value(line: RulingLine, dispute: Dispute, draft: dict[str, Any], edited: bool) -> RulingLine:

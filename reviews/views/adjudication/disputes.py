@@ -23,7 +23,7 @@ from reviews.services.protocols.versions import parse
 from reviews.services.submission import submit, waivers
 from reviews.services.submission.refusals import refusals_of
 from reviews.services.submission.review_forms import StoredForm, store_form
-from reviews.services.submission.rulings import Dispute, load_dispute
+from reviews.services.submission.rulings import Dispute, load_dispute, unsettled
 from reviews.services.submission.workbench import Workbench, open_workbench, require_draft_version
 from reviews.views.adjudication.sides import found_errors, own_changes, summaries, what_differs
 from reviews.views.workspace.context import claim_to_submit, seen_version, workbench_context
@@ -99,6 +99,7 @@ def settle(request: PageRequest, slot: str) -> HttpResponse:
         "reason_label": reason_label(bench, ""),
         "refused": refusal_words(refused, bench, seen) if refused else "",
         "refused_places": _refused_places(context["sheet"], bench, dispute, refused) if refused else [],
+        "has_open_places": refused and bool(refused.details.get("anchors")),
         "refused_reason": refused and any(one["details"].get("field") == "reason" for one in refusals_of(refused)),
     }
     return render(request, "reviews/adjudication/page.html", context, status=refused.status if refused else 200)
@@ -131,6 +132,14 @@ def keep(request: PageRequest, slot: str) -> HttpResponse:
             messages.success(request, _("Saved. You can continue later."))
         return redirect(f"{reverse('workspace-settle', args=[slot])}?from={sheet.start}")
     context = _links(bench) | {"sheet": sheet, "outcome_rows": _found(sheet, bench)}
+    if "open-places" in request.POST:
+        still_open = [row.anchor for row in sheet.rows if not row.settled]
+        refusal = unsettled(dispute, still_open) if still_open else None
+        context |= {
+            "was_refused": True,
+            "refused": refusal.sentence if refusal else "",
+            "refused_places": _refused_places(sheet, bench, dispute, refusal) if refusal else [],
+        }
     return is_kept(render(request, "reviews/adjudication/saved.html", context), kept)
 
 
