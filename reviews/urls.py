@@ -19,6 +19,7 @@ from reviews.views import (
     training,
 )
 from reviews.views.adjudication import disputes, review_sessions
+from reviews.views.protocol import editor as protocol_editor
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
 from reviews.views.statistics import samples, team
@@ -35,7 +36,7 @@ urlpatterns = [
     path("", project.home, name="home"),
     path(_P, project.project, name="project"),
     path(_P + "protocol/", protocol.protocol, name="protocol"),
-    path(_P + "protocol/edit/", protocol.protocol_edit, name="protocol-edit"),
+    path(_P + "protocol/edit/", protocol_editor.protocol_edit, name="protocol-edit"),
     path(_P + "protocol/changes/", protocol.protocol_changes, name="protocol-changes"),
     path(_P + "protocol/move/", protocol.protocol_move, name="protocol-move"),
     path(_P + "protocol/json/", protocol.protocol_json, name="protocol-json"),
