@@ -19,6 +19,7 @@ from annotator.services.notices.notices import unread_notices
 from annotator.services.projects import may_create_projects
 from annotator.views.pages import PageRequest, project_page, read_notices, takes
 from reviews.core.protocols import EntryMode
+from reviews.core.protocols.differences import percent
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
 from reviews.models.goals import MAX_GOAL
@@ -28,6 +29,7 @@ from reviews.services.queue.goals import read_own_goals
 from reviews.services.queue.skipped import list_skipped
 from reviews.services.queue.training_claims import failed_words
 from reviews.services.sampling import draws
+from reviews.services.sampling.samples import list_pools
 from reviews.services.statistics.access import oversees
 from reviews.services.statistics.my_day import read_my_day
 from reviews.views.statistics.layout import duration
@@ -118,12 +120,20 @@ def project(request: PageRequest) -> HttpResponse:
         "shares": _shares(current),
         "mine": progress.read_my_work(actor=request.user, project=request.project),
         "drawing": _drawing(current),
+        "pool": _pool(request) if Role.ADMINISTRATOR in request.roles and current.pooled else None,
         "draws": Draw.objects.filter(project=request.project).select_related("actor").order_by("-id")[:10],
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "overseer": oversees(request.roles),
     }
     template = "reviews/project/page.html#figures" if request.htmx else "reviews/project/page.html"
     return render(request, template, context)
+
+
+def _pool(request: PageRequest) -> dict[str, Any] | None:
+    """Return stage, share and size of the pool from which the next draw is made; None if nothing waits."""
+    pools = list_pools(actor=request.user, project=request.project)
+    found = next((one for one in pools if one.waiting), None)
+    return found and {"stage": found.stage, "share": percent(found.stage.entry.fraction), "waiting": found.waiting}
 
 
 def _drawing(current: progress.Progress) -> str:

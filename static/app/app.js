@@ -15,8 +15,10 @@
 //   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the given text
 //   button.fold                click shows or hides the lines after it; searching in the page shows them, too
 //   data-confirm="Question?"   on a form or its button: ask before submitting
+//   data-needs="selector"      on a button: with this field empty, it leads there and shows data-needs-text
 //   data-escape-to="selector"  Escape inside it moves the focus to that element
-//   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads
+//   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads, or the
+//                              field that its value selects
 //   <time data-local datetime> shown in the reader's own time zone
 //   data-time-zone="NAME"      a note about another time zone: hidden where the reader's clock is the same
 //   data-keep="URL"            on a form that htmx saves after a pause: leaving the page sends the latest input
@@ -218,8 +220,8 @@ document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
 // A page that refuses a form starts with its errors, also for screen readers. It does so once: a later swap leaves the
 // focus where the user works.
 const errors = document.querySelector(".error-summary[data-autofocus]");
+focusOn((errors?.dataset.autofocus && document.querySelector(errors.dataset.autofocus)) || errors);
 errors?.removeAttribute("data-autofocus");
-focusOn(errors);
 
 function focusOn(element) {
   if (!element) return;
@@ -377,6 +379,15 @@ async function copy(button) {
 document.addEventListener(
   "submit",
   (event) => {
+    const {needs} = event.submitter?.dataset ?? {};
+    const needed = needs && document.querySelector(needs);
+    if (needed && !needed.value.trim()) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      needed.focus();
+      emit("toast", {text: event.submitter.dataset.needsText});
+      return;
+    }
     const question = event.submitter?.dataset.confirm ?? event.target.dataset?.confirm;
     if (question && !confirm(question)) {
       event.preventDefault();

@@ -106,9 +106,15 @@ def test_a_dispute_is_settled_by_keys(window_of, team, page_problems):
     expect(page.locator("#shortcuts")).to_contain_text("Use the left side")
     expect(page.locator("#shortcuts")).not_to_contain_text("Answer the rest of the task yes")
     page.keyboard.press("Escape")
-    # A key alone neither rejects nor settles.
+    # A key alone neither rejects nor settles, and a rejection asks for its reason first: what is typed is text.
     asked: list[str] = []
     page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.keyboard.press("x")
+    expect(page.locator("#reason")).to_be_focused()
+    expect(page.locator("#toasts")).to_contain_text("Enter a reason.")
+    page.keyboard.type("scx")
+    expect(page.locator("#reason")).to_have_value("scx")
+    page.keyboard.press("Escape")
     page.keyboard.press("x")
     page.keyboard.press("c")
     assert asked == [

@@ -67,7 +67,11 @@ def _within(was: Stage, stage: Stage, new: Protocol, *, waiting: bool, escalated
     """Return where an item goes whose stage exists in both versions."""
     if waiting:
         if stage.entry.mode is was.entry.mode and stage.entry.fraction:
-            return Destination(Action.STAY, stage.key, "The item waits for the same draw.")
+            return Destination(
+                Action.STAY,
+                stage.key,
+                "The item stays in the pool. The next draw takes the share of the newest version.",
+            )
         if stage.entry.mode is EntryMode.ALL:
             return Destination(Action.RESTART, stage.key, "Every item now enters the stage, without a draw.")
         if stage.entry.fraction:

@@ -62,8 +62,8 @@ class Group:
     rows: list[DisputeRow] = field(default_factory=list)
     agreed: list[Agreed] = field(default_factory=list)
     graphs: GraphPair | None = None
-    #: The user's message of the task; blank if it is one of the places.
-    message: str = ""
+    #: What the user says in the task: the message and the replies; without those that are places.
+    said: list[str] = field(default_factory=list)
 
     @property
     def changed_alike(self) -> int:
@@ -187,6 +187,9 @@ def read_ruling_sheet(
     outcome = Outcome(ready=all(row.settled or (row.optional and not row.choice) for row in rows))
     if outcome.ready:
         _read_outcome(outcome, actor=actor, slot=slot, dispute=dispute, draft=draft, lines=lines, kinds=kinds)
+        for row in rows:
+            if row.anchor in outcome.anchors:
+                row.problem, row.settled = outcome.problem, False
     start = max(0, min(start, len(rows) - 1)) // ROWS_PER_PAGE * ROWS_PER_PAGE
     page = rows[start : start + ROWS_PER_PAGE]
     sheet = RulingSheet(
@@ -273,7 +276,7 @@ def _groups(dispute: Dispute, sheet: RulingSheet, draft: Draft, *, whole: bool) 
             ]
             if key and group.rows:
                 group.graphs = pair_graphs(dispute.left.document, dispute.aligned, key, titles=titles)
-                group.message = reading.message(key)
+                group.said = reading.said(key)
         if sheet.start + ROWS_PER_PAGE >= len(sheet.rows) + len(sheet.alike):
             # Groups without a dispute that both sides changed come last.
             known = {_group_of(row.anchor) for row in (*sheet.rows, *sheet.alike)}
@@ -305,14 +308,17 @@ class _Reading:
         self.changed = {change.anchor for change in diff(dispute.base, dispute.left.document)}
         self.touched = {one for anchor in self.changed for one in lineage(anchor)}
 
-    def message(self, task_id: str) -> str:
-        """Return the user's message of a task, as the senior reviewer has edited it; blank if it is disputed."""
-        anchor = f"/tasks/{task_id}/user_message"
-        if self.disputed.touching(anchor) is not None:
-            return ""
-        mine, before = lookup(self.draft, anchor, None), lookup(self.dispute.base, anchor, None)
-        message = mine if mine != before else lookup(self.dispute.left.document, anchor, None)
-        return str(message or "")
+    def said(self, task_id: str) -> list[str]:
+        """Return what the user says in a task, as the senior reviewer has edited it, without what is disputed."""
+        steps = lookup(self.dispute.left.document, f"/tasks/{task_id}/steps", None) or []
+        anchors = [f"/tasks/{task_id}/user_message"]
+        anchors += [f"/tasks/{task_id}/steps/{step['id']}/user_reply" for step in steps if "user_reply" in step]
+        out = []
+        for anchor in anchors:
+            if self.disputed.touching(anchor) is None:
+                mine, before = lookup(self.draft, anchor, None), lookup(self.dispute.base, anchor, None)
+                out.append(mine if mine != before else lookup(self.dispute.left.document, anchor, None))
+        return [text for text in out if isinstance(text, str) and text.strip()]
 
     def agreed(self, task_id: str) -> list[Agreed]:
         """Return the agreeing places of a task, or of the dialogue's own fields if the id is blank."""

@@ -270,7 +270,7 @@ def settle_document(
         settled = resolve_choices(dispute.base, dispute.left.document, dispute.right.document, choices)
         settled = with_fitting_remainder(settled, dispute.base, dispute.left.document, dispute.aligned)
     except (ChoiceProblem, SchemaProblem) as problem:
-        raise Invalid(str(problem), anchors=getattr(problem, "anchors", [])) from None
+        raise Invalid(str(problem), anchors=_places_of(problem, dispute)) from None
     if text == slot.revision.content:
         return canonical(settled), lines
     before = slot.revision.document()
@@ -292,6 +292,15 @@ def settle_document(
     if anchors:
         raise Invalid(_contradiction(dispute, lines, anchors), anchors=anchors)
     return canonical(result.document), lines
+
+
+def _places_of(problem: ChoiceProblem | SchemaProblem, dispute: Dispute) -> list[str]:
+    """Return the disputed places whose rulings cause a problem, as far as it says."""
+    if isinstance(problem, ChoiceProblem):
+        return list(problem.anchors)
+    index = AnchorIndex(dispute.disputed)
+    places = (index.touching(one.pointer) for one in problem.problems)
+    return [place for place in dict.fromkeys(places) if place is not None]
 
 
 def _contradiction(dispute: Dispute, lines: list[RulingLine], anchors: list[str]) -> str:

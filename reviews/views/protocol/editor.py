@@ -18,8 +18,8 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of, refuse_unknown_names
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
-from reviews.core.protocols import PRESETS
-from reviews.core.protocols.differences import describe_protocol_changes
+from reviews.core.protocols import PRESETS, Protocol
+from reviews.core.protocols.differences import describe_protocol_changes, percent
 from reviews.core.protocols.drafting import (
     MAX_BYTES,
     TABLES,
@@ -195,11 +195,22 @@ def _go_on(request: PageRequest, draft: Draft, seen: int, *, adopt: bool) -> Htt
         "same": current is not None and not changes,
         "under_way": sum(counts.get(f"status:{status}", 0) for status in _UNDER_WAY),
         "moving": moving,
+        "changed_draws": _changed_draws(protocols.parse(current), found) if current else [],
         "short": short,
         "refused": refused,
         "run": read_dry_run(request, found),
     }
     return render(request, "reviews/protocol/review.html", context, status=409 if refused else 200)
+
+
+def _changed_draws(before: Protocol, after: Protocol) -> list[tuple[str, str]]:
+    """Return title and share of the stages that both versions have and that now draw another share."""
+    shares = {stage.key: stage.entry.fraction for stage in before.stages}
+    return [
+        (stage.title, percent(stage.entry.fraction))
+        for stage in after.stages
+        if stage.entry.fraction and shares.get(stage.key, stage.entry.fraction) != stage.entry.fraction
+    ]
 
 
 def _take_json(request: PageRequest, draft: Draft, seen: int) -> HttpResponse:

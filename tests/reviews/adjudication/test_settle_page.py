@@ -76,7 +76,7 @@ def test_a_task_shows_its_user_message_and_the_note_is_for_the_people_there_are(
 ) -> None:
     """To judge a place, one had to open the dialogue; a single reviewer was called both."""
     (group,) = sheet_of(team, slot).groups
-    assert group.message == "What is the weather like in Ghent x?"
+    assert group.said == ["What is the weather like in Ghent x?"]
     edit = {"op": "set", "anchor": "/tasks/t1/user_message", "value": "Sunny? " * 40}
     draft = open_workbench(actor=team.senior, slot_id=slot).draft
     edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version)

@@ -10,6 +10,7 @@ from reviews.core.protocols import load_preset
 from reviews.core.protocols.drafting import TABLES, overlay, step
 from reviews.models import ProtocolVersion
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
+from reviews.services.sampling.draws import close_population_and_draw
 from tests.factories import Team, adopt_c3, begin, claim_and_submit, make_dialogue, make_dialogues, make_item, make_team
 from tests.pages import one_line
 
@@ -164,6 +165,24 @@ def test_adopting_takes_a_look_at_what_it_changes(client: Client, team: Team) ->
         1,
         2,
     ]
+
+
+def test_another_share_applies_to_the_whole_pool_and_the_pages_say_so(client: Client, team: Team) -> None:
+    """An item that keeps its version would otherwise be expected to keep its share, too."""
+    adopting = "The next draw for “Expert verification” takes 50 % of the whole pool"
+    assert adopting not in text(send(client, team, "check", {"/name": "Ours"}))
+    assert adopting in text(send(client, team, "check", {"%/stages/3/entry/fraction": "50"}))
+    items = [make_item(team, "cross_check") for _ in range(2)]
+    for item in items:
+        for person in team.annotators[1:3]:
+            claim_and_submit(person, item, "approve")
+    send(client, team, "adopt", {"%/stages/3/entry/fraction": "50"})
+    page = text(client.get(f"/p/{team.project.slug}/"))
+    assert "takes 50 % of each owner’s items in the pool" in page
+    assert 'data-confirm="Draw 50 % of 2 items for “Expert verification”? This can’t be undone."' in page
+    drawn = close_population_and_draw(actor=team.administrator, project=team.project)
+    assert drawn is not None
+    assert (drawn.fraction, drawn.population_size) == (0.5, 2)
 
 
 def test_the_same_adopted_by_a_second_click_is_adopted_once(client: Client, team: Team) -> None:
