@@ -46,6 +46,7 @@ from annotator.services.saved_views import SAVED, clean_query, list_views
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
+from reviews.services.adjudication.own_disputes import find_dispute
 from reviews.services.feedback.examples import MARKERS, is_markable
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.protocols.readers import shown_stage_titles
@@ -205,6 +206,9 @@ def render_dialogue(
             "revision": revision,
             "is_head": is_head,
             "revision_name": revision_name(revision),
+            "dispute": find_dispute(actor=request.user, dialogue=dialogue)
+            if is_head and request.project.archived_at is None
+            else None,
             "may_mark": is_markable(dialogue) and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,

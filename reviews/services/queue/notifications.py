@@ -39,16 +39,22 @@ def notify_losses_last() -> Iterator[None]:
         tell()
 
 
-def notify_experts(*, project: Project, stage: Stage) -> None:
-    """Notify senior reviewers of a dispute; only once until they have read the notice."""
+def notify_experts(*, dialogue: Dialogue, stage: Stage) -> None:
+    """Notify senior reviewers of a dispute; only of the first one until they have read the notice."""
+    project = dialogue.project
     experts = sorted({person for role in stage.eligible.roles for person in members_with(project, role)})
     notify(
         actor=None,
         project=project,
         people=experts,
         kind=NoticeKind.ESCALATION,
-        text=message("%(stage)s: at least one dispute is waiting for a senior reviewer.", stage=stage.title),
-        target=reverse("home"),
+        text=message(
+            "%(stage)s: the dispute about %(dialogue)s is waiting for a senior reviewer. Others may be waiting too.",
+            stage=stage.title,
+            dialogue=dialogue.external_id,
+        ),
+        target=dialogue.get_absolute_url(),
+        dialogue=dialogue,
         key=f"escalation:{project.pk}:{stage.key}",
     )
 
