@@ -54,7 +54,7 @@ from reviews.services.protocols.versions import current_protocol
 from reviews.services.queue.claim_rows import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
-from reviews.views.change_form import change_form
+from reviews.views.change_form import change_form, entry_stages
 from reviews.views.comment_context import comment_context
 from reviews.views.list_parts import (
     address_of,
@@ -213,6 +213,7 @@ def render_dialogue(
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
             "blind": bool(blind),
+            "back_to": _back_to(request, dialogue) if is_head else [],
             "tag_form": tag_form or {"typed": "", "sentence": ""},
             "revisions": veil(revisions, actor=request.user, blind=blind, words=["message"]),
             "stage_title": shown_stage_titles(request.project).get(dialogue.stage, ""),
@@ -227,6 +228,13 @@ def render_dialogue(
         },
         status=422 if comment_form or tag_form else 200,
     )
+
+
+def _back_to(request: PageRequest, dialogue: Dialogue) -> list[tuple[str, str]]:
+    """Return the stages that the person can send the dialogue back to."""
+    in_use = request.project.archived_at is None and not dialogue.gold_role
+    in_use = in_use and dialogue.status != DialogueStatus.CANDIDATE
+    return entry_stages(request.project) if in_use and Role.ADMINISTRATOR in request.roles else []
 
 
 @project_page
