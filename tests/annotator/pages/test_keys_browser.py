@@ -47,7 +47,9 @@ def test_keys_rest_for_a_second_after_a_field_lost_the_focus(open_page: Callable
     expect(page.locator("#guideline")).to_be_visible()
 
 
-def test_the_search_and_pairs_of_keys_lead_to_pages_and_the_search_gives_the_focus_back(open_page, team, check_accessibility):
+def test_the_search_and_pairs_of_keys_lead_to_pages_and_the_search_gives_the_focus_back(
+    open_page, team, check_accessibility
+):
     begin(team.project, [make_dialogue(team.project, external_id="trip-17")])
     publish_guideline(actor=team.administrator, project=team.project, text="# Wrong arguments\n\nText.", seen=0)
     page = open_page(team.administrator)
