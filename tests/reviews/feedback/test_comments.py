@@ -130,6 +130,11 @@ def test_experts_hear_once_that_something_waits(team: Team) -> None:
     mark_page_read(actor=team.senior, path=second.get_absolute_url())
     mark_page_read(actor=team.senior, path="/")
     assert Notice.objects.filter(kind="escalation", read_at=None).exists()
+    # Settled by a colleague, it needs no reading, and the next one is notified of instead.
+    for settled, waiting in ((first, [second.get_absolute_url()]), (second, [])):
+        claim_and_submit(team.senior, settled, "reject")
+        unread = Notice.objects.filter(kind="escalation", read_at=None)
+        assert [one.target for one in unread] == waiting
 
 
 # --- blind ------------------------------------------------------------------------------------------------------------
