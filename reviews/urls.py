@@ -18,7 +18,7 @@ from reviews.views import (
     toolsets,
     training,
 )
-from reviews.views.adjudication import disputes, review_sessions
+from reviews.views.adjudication import claiming, disputes, review_sessions
 from reviews.views.protocol import editor as protocol_editor
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
@@ -88,6 +88,7 @@ urlpatterns = [
     path(_P + "views/<str:public_id>/", saved_views.view_open, name="saved-view"),
     path(_P + "dialogues/plan/", bulk.dialogue_plan, name="dialogue-plan"),
     path(_DIALOGUE, dialogues.dialogue_detail, name="dialogue"),
+    path(_DIALOGUE + "settle/", claiming.dialogue_settle, name="dialogue-settle"),
     path(_DIALOGUE + "tags/", bulk.dialogue_tags, name="dialogue-tags"),
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),

@@ -210,6 +210,7 @@ variant-match                         in  404 404 405 405 405 405   in  404 404 
 dialogue-export                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-plan                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
+dialogue-settle                       in  404 404 405 405 405 405   in  404 404 403 403 302 302
 dialogue-tags                         in  404 404 405 405 405 405   in  404 404 403 403 302 302
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -496,6 +497,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-webhook-test": {"public_id": "webhook"},
     "assignment-plan-detail": {"public_id": "plan"},
     "assignment-plan-undo": {"public_id": "plan"},
+    "dialogue-settle": {"public_id": "dialogue"},
     "dialogue-tags": {"public_id": "dialogue"},
     "assignment-resume": {"public_id": "pause"},
     "comment-edit": {"public_id": "dialogue"},

@@ -40,7 +40,7 @@ class FeedbackSerializer(serializers.Serializer[Any]):
     dialogue = serializers.CharField(source="feedback.dialogue.public_id")
     kind = serializers.CharField(source="feedback.kind", help_text="audit, adjudication, overruled or returned.")
     person = serializers.SerializerMethodField(help_text="Who got it; null while you may not know it.")
-    opening = serializers.CharField(source="feedback.opening")
+    opening = serializers.CharField()
     reason = serializers.SerializerMethodField(help_text="Blank while you may not know it.")
     dispute = serializers.CharField(source="thread.state", help_text="open, accepted or kept; blank: not disputed.")
     posts = PostSerializer(source="thread.posts", many=True)

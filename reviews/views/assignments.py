@@ -1,5 +1,6 @@
 """The assignments page for administrators: load of people and stages, slots, and changes of assignments."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -12,14 +13,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotator.errors import Invalid
-from annotator.models import User
+from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import ON_DIALOGUES, AssignmentRules, PlanAction, Priority, Slot
 from reviews.services.assignments import lists, plans
-from reviews.services.assignments.lists import FILTERS, STATES, Filters
+from reviews.services.assignments.lists import FILTERS, STATES, Filters, PersonLoad
 from reviews.services.assignments.undo import UNDO_DAYS
-from reviews.services.protocols.versions import stage_titles
+from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import pauses
 from reviews.views.assignment_plans import to_plan
 
@@ -95,10 +96,7 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
             "all": "all" in chosen,
         },
         "people": people,
-        "assignees": [
-            (one.person.public_id, _("%(name)s (paused)") % {"name": one.person} if one.pause else str(one.person))
-            for one in people
-        ],
+        "assignees": _assignees(project, people, filters.stage),
         "stages": stages,
         "pause": lists.project_pause(project),
         "rules": _rule_fields(request, rules, wrong),
@@ -106,6 +104,25 @@ def _overview(request: PageRequest, wrong: dict[str, str], *, refused: str = "")
     }
     part = "#slots" if request.htmx and not wrong else ""
     return render(request, f"reviews/project/assignments.html{part}", context, status=422 if wrong or refused else 200)
+
+
+def _assignees(project: Project, people: Sequence[PersonLoad], stage: str) -> list[tuple[str, str]]:
+    """Return the people of the form that changes items, with why they can't review in ``stage`` (blank: in any)."""
+    protocol = current_protocol(project)
+    stages = protocol.stages if protocol else []
+    able = {role for one in stages if one.key == stage or not stage for role in one.eligible.roles}
+    title = next((one.title for one in stages if one.key == stage), "")
+    out = []
+    for one in people:
+        name = str(one.person)
+        if one.pause:
+            name = _("%(name)s (paused)") % {"name": one.person}
+        elif able.isdisjoint(one.roles) and title:
+            name = _("%(name)s (their role can’t review in %(stage)s)") % {"name": one.person, "stage": title}
+        elif able.isdisjoint(one.roles) and not stage:
+            name = _("%(name)s (their role can’t review)") % {"name": one.person}
+        out.append((one.person.public_id, name))
+    return out
 
 
 def _rule_fields(request: PageRequest, rules: AssignmentRules | None, wrong: dict[str, str]) -> list[dict[str, Any]]:

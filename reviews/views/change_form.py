@@ -1,4 +1,4 @@
-"""The form below the list of dialogues that changes the selected ones."""
+"""The forms that change dialogues: the selected ones of the list, or one on its own page."""
 
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,7 +19,6 @@ def change_form(project: Project, query: QueryDict, chosen: QueryDict | None = N
     refused.
     """
     posted = QueryDict() if chosen is None else chosen
-    protocol = current_protocol(project)
     people = User.objects.filter(memberships__in=project.memberships.active()).distinct()
     action = posted.get("action", PlanAction.values[0])
     return {
@@ -27,7 +26,7 @@ def change_form(project: Project, query: QueryDict, chosen: QueryDict | None = N
         "actions": [(value, label, value == action) for value, label in PlanAction.choices],
         "people": [(one.public_id, str(one)) for one in people.order_by("display_name", "pk")],
         "priorities": Priority.choices,
-        "stages": [(stage.key, stage.title) for stage in protocol.entry_stages] if protocol else [],
+        "stages": entry_stages(project),
         "dialogues": posted.getlist("dialogue"),
         "to": posted.getlist("to"),
         "anyway": "all_the_same" in posted,
@@ -35,3 +34,9 @@ def change_form(project: Project, query: QueryDict, chosen: QueryDict | None = N
         "all": "all" in posted,
         "most": plans.MAX_SLOTS,
     }
+
+
+def entry_stages(project: Project) -> list[tuple[str, str]]:
+    """Return the stages that dialogues can be sent back to, as (key, title)."""
+    protocol = current_protocol(project)
+    return [(stage.key, stage.title) for stage in protocol.entry_stages] if protocol else []

@@ -46,6 +46,7 @@ from annotator.services.saved_views import SAVED, clean_query, list_views
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Review
+from reviews.services.adjudication.own_disputes import find_dispute
 from reviews.services.feedback.examples import MARKERS, is_markable
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.protocols.readers import shown_stage_titles
@@ -53,7 +54,7 @@ from reviews.services.protocols.versions import current_protocol
 from reviews.services.queue.claim_rows import stage_of
 from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
-from reviews.views.change_form import change_form
+from reviews.views.change_form import change_form, entry_stages
 from reviews.views.comment_context import comment_context
 from reviews.views.list_parts import (
     address_of,
@@ -205,10 +206,14 @@ def render_dialogue(
             "revision": revision,
             "is_head": is_head,
             "revision_name": revision_name(revision),
+            "dispute": find_dispute(actor=request.user, dialogue=dialogue)
+            if is_head and request.project.archived_at is None
+            else None,
             "may_mark": is_markable(dialogue) and bool(request.roles & MARKERS),
             "asked_for": "" if is_head else revision.public_id,
             "view": view,
             "blind": bool(blind),
+            "back_to": _back_to(request, dialogue) if is_head else [],
             "tag_form": tag_form or {"typed": "", "sentence": ""},
             "revisions": veil(revisions, actor=request.user, blind=blind, words=["message"]),
             "stage_title": shown_stage_titles(request.project).get(dialogue.stage, ""),
@@ -223,6 +228,13 @@ def render_dialogue(
         },
         status=422 if comment_form or tag_form else 200,
     )
+
+
+def _back_to(request: PageRequest, dialogue: Dialogue) -> list[tuple[str, str]]:
+    """Return the stages that the person can send the dialogue back to."""
+    in_use = request.project.archived_at is None and not dialogue.gold_role
+    in_use = in_use and dialogue.status != DialogueStatus.CANDIDATE
+    return entry_stages(request.project) if in_use and Role.ADMINISTRATOR in request.roles else []
 
 
 @project_page

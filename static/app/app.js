@@ -327,8 +327,14 @@ if (toasts) {
   for (const silent of shown.querySelectorAll("[aria-hidden=true], [data-dismiss]")) silent.remove();
   if (shown.textContent.trim()) announce(shown.textContent.replace(/\s+/g, " ").trim());
   for (const notice of toasts.children) fade(notice);
+  const textOf = (notice) => notice.querySelector("[data-text]")?.textContent.trim();
   new MutationObserver((records) => {
-    for (const record of records) for (const node of record.addedNodes) if (node.nodeType === 1) fade(node);
+    for (const node of records.flatMap(({addedNodes}) => [...addedNodes])) {
+      if (node.nodeType !== 1) continue;
+      // The same refusal again takes the place of the first.
+      for (const other of [...toasts.children]) if (other !== node && textOf(node) && textOf(other) === textOf(node)) other.remove();
+      fade(node);
+    }
   }).observe(toasts, {childList: true});
 }
 

@@ -170,15 +170,17 @@ const ended = new Map(); // key → why it does nothing any more
 document.addEventListener("assay:key-ended", ({detail: {key, text}}) => ended.set(key, text));
 
 function handle(names, event) {
-  for (const name of names) if (Object.keys(WALKS).some((one) => scriptedKey(one) === name) && !find(name, currentItem())) return walk(name);
+  const before = performance.now() < pendingUntil ? pending : "";
+  pendingUntil = 0;
+  const pairs = before ? names.map((name) => `${before} ${name}`) : [];
+  // The second key of a pair goes to no other place, as in "g k".
+  const walks = pairs.some((name) => find(name, currentItem())) ? [] : names;
+  for (const name of walks) if (Object.keys(WALKS).some((one) => scriptedKey(one) === name) && !find(name, currentItem())) return walk(name);
   if (isOpening()) {
     if (!event.repeat && waiting.length < MAX_WAITING) waiting.push(names);
     return true;
   }
-  const before = performance.now() < pendingUntil ? pending : "";
-  pendingUntil = 0;
   const item = currentItem();
-  const pairs = before ? names.map((name) => `${before} ${name}`) : [];
   for (const name of [...pairs, ...names]) {
     const element = find(name, item);
     if (element) {

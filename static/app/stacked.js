@@ -1,7 +1,10 @@
-// Tables with the class `stacked`: in a narrow window each row is a list of "head: value" (components.css). This writes
-// the head of the column to each cell, and keeps the roles that such a layout takes away from the elements.
+// Tables with the class `stacked`: in a narrow window each row is a list of "head: value" (components.css); those with
+// the class `early`, which have many columns, also in a wider one. This writes the head of the column to each cell, and
+// keeps the roles that such a layout takes away from the elements.
 
 const ROLES = {THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell"};
+const NARROW = matchMedia("(max-width: 39.99rem)");
+const EARLY = matchMedia("(max-width: 63.99rem)");
 
 function stack(root) {
   for (const table of root.querySelectorAll("table.stacked")) {
@@ -19,9 +22,10 @@ function stack(root) {
       }
     }
     table.role = "table";
-    table.dataset.stacks = "";
+    table.toggleAttribute("data-stacks", (table.matches(".early") ? EARLY : NARROW).matches);
   }
 }
 
 stack(document);
+for (const query of [NARROW, EARLY]) query.addEventListener("change", () => stack(document));
 document.addEventListener("htmx:after:swap", () => stack(document));

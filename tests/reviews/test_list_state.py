@@ -158,7 +158,10 @@ def test_the_list_of_an_archived_project_offers_no_changes(team: Team, client: C
 
 @pytest.mark.browser
 @pytest.mark.django_db(transaction=True)
-def test_the_open_view_is_marked_while_filters_change(team: Team, open_page: Any, check_accessibility: Any) -> None:
+def test_the_open_view_is_marked_while_filters_change(
+    team: Team, open_page: Any, check_accessibility: Any, page_problems: Any
+) -> None:
+    page_problems.allow("status of 400")
     make_dialogue(team.project)
     save_view(actor=team.administrator, project=team.project, name="Clean", query="problems=clean")
     page = open_page(team.administrator)
@@ -177,3 +180,12 @@ def test_the_open_view_is_marked_while_filters_change(team: Team, open_page: Any
     clear.click()
     expect(view).not_to_have_attribute("aria-current", "true")
     expect(page.get_by_label("Findings")).to_have_value("")
+    # Enter changes the field and submits the form: a wrong tag is refused in one notice, also a second time.
+    page.get_by_role("textbox", name="Tag", exact=True).fill("x y")
+    for act in (
+        lambda: page.keyboard.press("Enter"),
+        lambda: page.get_by_label("Status").select_option("verified"),
+    ):
+        with page.expect_response(lambda answer: answer.status == 400):
+            act()
+        expect(page.locator("#toasts").get_by_text("“tag” can’t be “x y”.")).to_have_count(1)

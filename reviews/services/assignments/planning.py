@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from annotator.core.tags import MAX_TAGS
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
-from annotator.services.abilities import read_abilities
 from annotator.services.access.blindness import blind_to
 from annotator.services.dialogues.tags import read_tags
 from annotator.services.history.event_chain import in_portions
@@ -23,14 +22,9 @@ from reviews.services.assignments.plan_items import (
     Item,
     People,
     Refused,
-    read_held,
     read_loads,
-    read_promised,
 )
-from reviews.services.queue.abilities import unfit_for
-from reviews.services.queue.absence import absent_people
-from reviews.services.queue.claim_rows import stage_of
-from reviews.services.queue.eligibility import refusal
+from reviews.services.assignments.takers import read_takers
 
 LIVE = (SlotState.OPEN, SlotState.CLAIMED)
 
@@ -136,43 +130,25 @@ def plan_reassigning(slots: Sequence[Slot], asked: Request) -> _Plan:
     """
     people, persons = asked.people, [one for one, _ in asked.people]
     load = read_loads(asked.project, persons)
-    held = read_held([slot.cycle_id for slot in slots], persons)
-    promised = read_promised(slots, persons)
-    absent = absent_people(asked.project)
-    abilities = read_abilities(asked.project, [one.pk for one in persons])
-    not_for = unfit_for(abilities, [slot.dialogue_id for slot in slots])
+    takers = read_takers(asked.project, slots, people)
     items: list[Seen] = []
     refused: Refused = []
     for slot in slots:
         if slot.state not in LIVE:
             refused.append([slot.dialogue.external_id, _("It is done or cancelled.")])
             continue
-        reserved, slot.reserved_for_id = slot.reserved_for_id, None
-        stage, why, chosen = stage_of(slot), "", None
-        unfit = {person for person, dialogues in not_for.items() if slot.dialogue_id in dialogues}
-        for person, roles in _by_load(people, load, unfit):
-            mine = held.get((slot.cycle_id, person.pk), [])
-            no = refusal(person=person, roles=roles, slot=slot, stage=stage, held=mine)
-            if person.pk in absent:
-                no = _("Can’t assign items to somebody who is %(state)s.") % {"state": absent[person.pk]}
-            elif not no and slot.holder_id == person.pk:
-                no = _("Already has it in progress.")
-            elif not no and reserved == person.pk:
-                no = _("Already assigned to this person.")
-            elif not no and (slot.stage_run_id, person.pk) in promised:
-                no = _("Another review of this item is assigned to this person.")
-            if person.pk in unfit and not asked.all_the_same:
-                no = no or not_for[person.pk][slot.dialogue_id]
+        why, chosen = "", None
+        for person, roles in _by_load(people, load, takers.unfit(slot)):
+            no = takers.why_not(slot, person, roles, all_the_same=asked.all_the_same)
             if not no:
                 chosen = person
                 break
             why = why or f"{person}: {no}"
-        slot.reserved_for_id = reserved
         if chosen is None:
             refused.append([slot.dialogue.external_id, why])
             continue
         load[chosen.pk] += 1
-        promised.add((slot.stage_run_id, chosen.pk))
+        takers.promised.add((slot.stage_run_id, chosen.pk))
         items.append([slot.pk, chosen.pk, _look(PlanAction.REASSIGN, slot)])
     return items, refused
 

@@ -4,6 +4,7 @@ For people who oversee a project; only administrators see who holds which item. 
 out gold items, and counts a review in a blind stage when the stage has ended.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ from annotator.services.dialogues.revisions import lock_dialogue
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.assignments.changes import free_claim, reassign
 from reviews.services.assignments.lists import MANY, PersonLoad, read_people
+from reviews.services.assignments.takers import read_takers
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.queue.claim_rows import lock_slot
 from reviews.services.queue.goals import read_goals
@@ -47,6 +49,8 @@ class Held:
     median: float | None
     #: Edits that were undone in its draft.
     undone: int
+    #: People to whom it can be reassigned, by name.
+    takers: list[User]
 
     @property
     def long(self) -> bool:
@@ -109,7 +113,7 @@ def read_team_day(*, actor: User, project: Project, now: datetime) -> list[Membe
     week = count_recent_reviews(project=project, people=loads, since=monday, limit=MANY)
     skipped = count_recent_skips(project=project, people=loads, since=today, limit=MANY)
     goals = read_goals(project=project, people=loads)
-    held = _held(project, actor, now) if Role.ADMINISTRATOR in roles else {}
+    held = _held(project, actor, now, list(loads.values())) if Role.ADMINISTRATOR in roles else {}
     days = [
         MemberDay(
             load=load,
@@ -125,10 +129,12 @@ def read_team_day(*, actor: User, project: Project, now: datetime) -> list[Membe
     return sorted(days, key=lambda day: (not day.may_need_help, not day.active))
 
 
-def _held(project: Project, actor: User, now: datetime) -> dict[int, list[Held]]:
+def _held(project: Project, actor: User, now: datetime, loads: Sequence[PersonLoad]) -> dict[int, list[Held]]:
     """Return {person: the items that they hold, the oldest first}; there are only as many as people with claims."""
     live = Claim.objects.filter(project=project, state=ClaimState.LIVE, slot__is_gold=False)
-    claims = list(live.select_related("slot__dialogue").defer("slot__dialogue__search_text").order_by("created_at"))
+    live = live.select_related("slot__dialogue", "slot__protocol")
+    live = live.defer("slot__dialogue__search_text", "slot__protocol__definition")
+    claims = list(live.order_by("created_at"))
     if not claims:
         return {}
     titles = stage_titles(project)
@@ -145,6 +151,8 @@ def _held(project: Project, actor: User, now: datetime) -> dict[int, list[Held]]
         .annotate(Count("pk"))
         .order_by()
     }
+    people = [(load.person, frozenset(load.roles)) for load in loads]
+    takers = read_takers(project, [claim.slot for claim in claims], people)
     out: dict[int, list[Held]] = {}
     for claim in claims:
         one = Held(
@@ -153,6 +161,7 @@ def _held(project: Project, actor: User, now: datetime) -> dict[int, list[Held]]
             age=max(0, round((now - claim.created_at).total_seconds())),
             median=medians.get(claim.stage),
             undone=counts.get((claim.slot.dialogue_id, claim.person_id), 0),
+            takers=[person for person, roles in people if not takers.why_not(claim.slot, person, roles)],
         )
         out.setdefault(claim.person_id, []).append(one)
     return out

@@ -18,6 +18,7 @@ from reviews.core.protocols import Outcome, Stage, StageKind, decide
 from reviews.models import Review, Slot, SlotState, StageRun, StageRunState, Verdict
 from reviews.services.cycles.sending_back import judge_owner
 from reviews.services.feedback.creation import report_audit_error, report_ruling
+from reviews.services.queue.notifications import pass_escalation_on
 from reviews.services.sampling.draws import tend_rounds
 from reviews.services.sampling.rounds import count_settled
 from reviews.services.statistics.agreement import await_counting
@@ -171,3 +172,4 @@ def _report(context: CycleContext, run: StageRun, review: Review, revision: Revi
         journal.event("audit.error", after={"review": review.public_id, "people": len(people)})
     elif run.entered_as == "escalated":
         report_ruling(review=review, run=run, revision=revision, protocol=context.protocol, owner_id=dialogue.owner_id)
+        pass_escalation_on(dialogue=dialogue, stage=context.protocol.stage(run.stage))

@@ -2,7 +2,7 @@
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -19,6 +19,7 @@ from annotator.services.dialogues.revisions import latest_guideline
 from annotator.translation import place_name
 from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
+from reviews.services.feedback.decisions import Decision, opening_about, read_decision
 from reviews.services.feedback.threads import Thread, decided_by, is_veiled, load_feedback, read_threads
 from reviews.services.protocols.versions import current_protocol
 
@@ -35,6 +36,8 @@ class NamedError:
     anchor: str
     note: str
     guideline: GuidelineReference | None
+    #: Of a ruling, on its own page for others than the person: the version that was chosen, in words.
+    choice: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class FeedbackRow:
     """One feedback, ready for a page."""
 
     feedback: Feedback
+    #: The first sentence: to the person, or to others about them.
+    opening: str
     named_errors: list[NamedError]
     unread: bool
     #: Whether reasons are hidden, because the person may review the dialogue again, and blind.
@@ -49,6 +54,8 @@ class FeedbackRow:
     thread: Thread = field(default_factory=Thread)
     #: Whether the reader must not know the person, because they may review the dialogue, and blind.
     nameless: bool = False
+    #: On its own page, for others than the person, unless ``nameless``.
+    decision: Decision | None = None
 
 
 @dataclass(frozen=True)
@@ -107,8 +114,13 @@ def list_feedback(
 def read_feedback(*, actor: User, project: Project, public_id: str) -> FeedbackRow:
     """Return one feedback with its thread, for its two ends and administrators. Raises Hidden."""
     row = load_feedback(actor=actor, project=project, public_id=public_id)
-    [shown] = feedback_rows(actor=actor, project=project, rows=[row], decided=row.person_id != actor.pk)
-    return shown
+    own = row.person_id == actor.pk
+    [shown] = feedback_rows(actor=actor, project=project, rows=[row], decided=not own)
+    if own or shown.nameless:
+        return shown
+    decision = read_decision(row)
+    named = [replace(one, choice=decision.choices.get(one.anchor, "")) for one in shown.named_errors]
+    return replace(shown, named_errors=named, decision=decision)
 
 
 def mark_feedback_read(*, actor: User, rows: Iterable[FeedbackRow]) -> None:
@@ -134,15 +146,17 @@ def feedback_rows(
     out = []
     for row in rows:
         new = (row.public_id, actor.pk if decided else row.person_id) in unread
-        veiled = is_veiled(actor=actor, row=row, blind=blind)
+        veiled, own = is_veiled(actor=actor, row=row, blind=blind), row.person_id == actor.pk
+        nameless = row.dialogue_id in blind and not own
         out.append(
             FeedbackRow(
                 row,
+                row.opening if own else opening_about(row, nameless=nameless),
                 [] if veiled else _named_errors(row, kinds, guideline),
                 new,
                 veiled=veiled,
                 thread=threads[row.pk],
-                nameless=row.dialogue_id in blind and row.person_id != actor.pk,
+                nameless=nameless,
             )
         )
     return out

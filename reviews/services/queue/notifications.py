@@ -6,12 +6,13 @@ from contextvars import ContextVar
 from functools import partial
 
 from django.urls import reverse
+from django.utils import timezone
 
 from annotator.core.text import Message, counted_message, message
-from annotator.models import Dialogue, NoticeKind, Project, User
+from annotator.models import Dialogue, Notice, NoticeKind, Project, User
 from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import Stage
-from reviews.models import AssignmentPlan, PlanAction, Slot
+from reviews.models import AssignmentPlan, PlanAction, Slot, StageRun, StageRunState
 
 #: Person → their postponed notice about a lost item.
 _LATER: ContextVar[dict[int, Callable[[], object]] | None] = ContextVar("later", default=None)
@@ -39,18 +40,53 @@ def notify_losses_last() -> Iterator[None]:
         tell()
 
 
-def notify_experts(*, project: Project, stage: Stage) -> None:
-    """Notify senior reviewers of a dispute; only once until they have read the notice."""
-    experts = sorted({person for role in stage.eligible.roles for person in members_with(project, role)})
+def notify_experts(*, dialogue: Dialogue, stage: Stage, people: Iterable[int] | None = None) -> None:
+    """Notify senior reviewers (or these ``people``) of a dispute, unless they have an unread notice of another one."""
+    project = dialogue.project
     notify(
         actor=None,
         project=project,
-        people=experts,
+        people=_experts(project, stage) if people is None else people,
         kind=NoticeKind.ESCALATION,
-        text=message("%(stage)s: at least one dispute is waiting for a senior reviewer.", stage=stage.title),
-        target=reverse("home"),
-        key=f"escalation:{project.pk}:{stage.key}",
+        text=message(
+            "%(stage)s: the dispute about %(dialogue)s is waiting for a senior reviewer. Others may be waiting too.",
+            stage=stage.title,
+            dialogue=dialogue.external_id,
+        ),
+        target=dialogue.get_absolute_url(),
+        dialogue=dialogue,
+        key=_escalation_key(project, stage),
     )
+
+
+def pass_escalation_on(*, dialogue: Dialogue, stage: Stage) -> None:
+    """Mark unread notices of a dispute that is settled as read, and notify these people of the oldest one that waits.
+
+    The run of the settled dispute is not open any more.
+    """
+    project = dialogue.project
+    unread = Notice.objects.unread().filter(
+        person__in=_experts(project, stage), key=_escalation_key(project, stage), dialogue=dialogue
+    )
+    people = list(unread.values_list("person_id", flat=True))
+    if not people:
+        return
+    unread.update(read_at=timezone.now())
+    waiting = StageRun.objects.filter(
+        project=project, stage=stage.key, state=StageRunState.OPEN, escalated_from__isnull=False
+    )
+    following = waiting.select_related("cycle__dialogue").defer("cycle__dialogue__search_text").order_by("pk").first()
+    if following is not None:
+        following.cycle.dialogue.project = project
+        notify_experts(dialogue=following.cycle.dialogue, stage=stage, people=people)
+
+
+def _experts(project: Project, stage: Stage) -> list[int]:
+    return sorted({person for role in stage.eligible.roles for person in members_with(project, role)})
+
+
+def _escalation_key(project: Project, stage: Stage) -> str:
+    return f"escalation:{project.pk}:{stage.key}"
 
 
 def notify_return(*, actor: User | None, dialogue: Dialogue, stage: Stage) -> None:

@@ -161,7 +161,7 @@ def _escalate(context: CycleContext, run: StageRun, revision: Revision) -> None:
     if expert is None:
         raise ValueError(f"nobody takes what stage {run.stage} escalates")
     open_run(context, expert, revision, entered_as="escalated", escalated_from=run)
-    notify_experts(project=context.dialogue.project, stage=expert)
+    notify_experts(dialogue=context.dialogue, stage=expert)
 
 
 def _back_to_author(context: CycleContext, run: StageRun, revision: Revision) -> None:

@@ -205,7 +205,7 @@ def _links(bench: Workbench) -> dict[str, Any]:
 def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[str, Any]:
     sheet = _sheet(request, bench, dispute, whole=True)
     protocol = parse(bench.work.slot.protocol)
-    named_errors = named_error_rows(bench, is_open=False)
+    named_errors, own = named_error_rows(bench, is_open=False), own_changes(bench)
     return (
         workbench_context(request, bench)
         | _links(bench)
@@ -214,7 +214,9 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
             "error_types_in_use": named_errors["taxonomy"],
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
-            "own_changes": own_changes(bench),
+            "own_changes": own,
+            # The dependencies of one step are one place, with a line for each that differs.
+            "own_places": len({line.anchor for line in own}),
             "taxonomy": bench.work.protocol.taxonomy,
             "what_differs": what_differs(dispute),
             "overrules": dispute.is_about_a_rejection,

@@ -40,7 +40,6 @@ def _page(request: PageRequest, refused: str = "", wrong: Mapping[str, str] | No
         # What the page shows: goals that others change in the meantime stay if they are not changed here.
         "seen": request.POST.get("seen") or " ".join(f"{day.person.public_id}={day.goal or ''}" for day in days),
         "refused": refused,
-        "members": [day.person for day in sorted(days, key=lambda day: str(day.person))],
         "active": sum(day.active for day in days),
         "done": sum(day.today for day in days),
         "may_need_help": sum(day.may_need_help for day in days),

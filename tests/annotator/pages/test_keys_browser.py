@@ -47,7 +47,9 @@ def test_keys_rest_for_a_second_after_a_field_lost_the_focus(open_page: Callable
     expect(page.locator("#guideline")).to_be_visible()
 
 
-def test_the_search_finds_actions_pages_and_dialogues_and_gives_the_focus_back(open_page, team, check_accessibility):
+def test_the_search_and_pairs_of_keys_lead_to_pages_and_the_search_gives_the_focus_back(
+    open_page, team, check_accessibility
+):
     begin(team.project, [make_dialogue(team.project, external_id="trip-17")])
     publish_guideline(actor=team.administrator, project=team.project, text="# Wrong arguments\n\nText.", seen=0)
     page = open_page(team.administrator)
@@ -76,6 +78,14 @@ def test_the_search_finds_actions_pages_and_dialogues_and_gives_the_focus_back(o
     box.fill("trip-17")
     page.get_by_role("option", name="trip-17").click()
     page.wait_for_url("**/dialogues/*/")
+    # j and k alone go to the next place and to the previous one.
+    for second, name in (("j", "jobs"), ("k", "gold")):
+        page.goto("/p/travel/dialogues/")
+        page.keyboard.press("j")
+        expect(page.locator("[data-nav-item]:focus")).to_have_count(1)
+        for key in ("g", second):
+            page.keyboard.press(key)
+        page.wait_for_url(f"**/p/travel/{name}/")
 
 
 def test_the_list_of_keys_is_searched_and_shows_ones_own_keys(open_page, team, check_accessibility, page_problems):

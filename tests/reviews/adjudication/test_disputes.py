@@ -15,7 +15,7 @@ from annotator.core.comparison.discrepancies import discrepancies
 from annotator.core.schema import load_text
 from annotator.core.schema.canonical import escape
 from annotator.errors import Invalid
-from annotator.models import Dialogue, User, Waiver
+from annotator.models import Dialogue, Notice, User, Waiver
 from annotator.presentation.graph_pairs import pair_graphs
 from reviews.models import Claim, Review, ReviewError, Ruling
 from reviews.services.adjudication.disputes import ROWS_PER_PAGE, RulingSheet, effective_rulings, read_ruling_sheet
@@ -568,6 +568,25 @@ def test_errors_of_the_result_link_to_their_place_and_warnings_are_waived_there(
     client.post(keep, {**form, "waive": "0", "waive-key:0": key, f"waive-reason:{key}": "It is the title of a film."})
     assert Waiver.objects.get().anchor == TEXT
     assert client.post(url, form).status_code == 302
+
+
+def test_a_notice_leads_to_its_dialogue_whose_page_opens_the_dispute(client: Client, team: Team) -> None:
+    item = disputed(team, same, three_places)
+    dialogue = reverse("dialogue", args=[team.project.slug, item.public_id])
+    senior, other = team.seniors
+    for person in (team.annotator, team.administrator):
+        client.force_login(person)
+        assert "Settle the dispute" not in client.get(dialogue).content.decode()
+    client.force_login(senior)
+    notice = Notice.objects.get(person=senior)
+    assert client.post(reverse("notice-read", args=[notice.public_id]), {"open": "1"}).url == dialogue
+    assert "Settle the dispute" in client.get(dialogue).content.decode()
+    settle = reverse("dialogue-settle", args=[team.project.slug, item.public_id])
+    assert client.post(settle).url == page_of(client, senior, str(open_slot(item).public_id))
+    assert "Continue to settle the dispute" in client.get(dialogue).content.decode()
+    client.force_login(other)
+    assert "somebody else has claimed it" in client.post(settle, follow=True).content.decode()
+    assert "Settle the dispute" not in client.get(dialogue).content.decode()
 
 
 def test_a_claim_that_is_lost_is_said_in_words(client: Client, team: Team) -> None:

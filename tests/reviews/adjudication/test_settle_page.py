@@ -17,7 +17,7 @@ from reviews.services.submission.rulings import Dispute, load_dispute
 from reviews.services.submission.workbench import open_workbench
 from reviews.views.adjudication.sides import found_errors, what_differs
 from reviews.views.workspace.form_versions import reason_label
-from tests.factories import Team, adopt_c3, changed, claim_and_submit, make_document, make_item, make_team
+from tests.factories import Team, adopt_c3, changed, claim_and_submit, depends, make_document, make_item, make_team
 from tests.reviews.adjudication.test_adjudication import TEXT
 from tests.reviews.adjudication.test_disputes import at_desk, disputed, same, sheet_of
 
@@ -87,6 +87,23 @@ def test_a_task_shows_its_user_message_and_the_note_is_for_the_people_there_are(
     assert "Note to both reviewers" in page
     Review.objects.filter(person=team.annotators[1]).update(sealed=True)
     assert reason_label(open_workbench(actor=team.senior, slot_id=slot), "") == "Note to the reviewer"
+
+
+def test_several_dependencies_of_a_step_are_one_changed_place(team: Team, client: Client) -> None:
+    document = make_document("x")
+    task = document["tasks"][0]
+    task["policy"] = "multi_tool"
+    task["steps"].insert(1, {**task["steps"][0], "id": "s2", "arguments": {"city": "Ghent"}})
+    task["steps"][2]["depends_on"] += depends("s2")
+    slot = at_desk(team, disputed(team, same, lambda one: changed(one, "Sunny."), document))
+    draft = open_workbench(actor=team.senior, slot_id=slot).draft
+    for needs in ("s0", "s2"):
+        edit = {"op": "remove_dependency", "anchor": "/tasks/t1/steps/s1", "id": needs}
+        draft = edit_draft(actor=team.senior, draft=draft, operation=edit, seen=draft.version).draft
+    client.force_login(team.senior)
+    answer = client.get(reverse("workspace-settle", args=[slot]))
+    assert len(answer.context["own_changes"]) == 2
+    assert "You changed 1 place" in " ".join(answer.content.decode().split())
 
 
 def test_what_was_edited_at_a_disputed_place_is_offered_as_the_third_version(team: Team, slot: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from annotator.core.roles import Role
 from annotator.errors import Conflict, Hidden, Invalid
@@ -17,6 +18,7 @@ from reviews.services.assignments.plans import confirm_plan, load_plan, make_pla
 from reviews.services.queue.claims import claim_slot
 from tests.consistency import assert_consistent
 from tests.factories import Team, claim_and_submit, give_role, make_dialogue, make_item, open_slot
+from tests.html_forms import HtmlForm
 from tests.pages import one_line
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +106,24 @@ def test_dialogues_go_back_to_a_stage_and_their_reviews_are_kept(team: Team) -> 
     confirm(team, plan(team, "send_back", [under_review], stage="self_check_multi", reason="Dates"))
     assert Slot.objects.get(dialogue=under_review, state="open").stage == "self_check_multi"
     assert_consistent(team.project)
+
+
+def test_an_administrator_sends_one_dialogue_back_from_its_page(team: Team, client: Client) -> None:
+    item, candidate = make_item(team, "cross_check"), make_dialogue(team.project)
+    address, other = (reverse("dialogue", args=[team.project.slug, one.public_id]) for one in (item, candidate))
+    client.force_login(team.senior)
+    assert 'id="send-back"' not in client.get(address).content.decode()
+    client.force_login(team.administrator)
+    assert 'id="send-back"' not in client.get(other).content.decode()
+    form = HtmlForm(client, address, "send-back")
+    plans_url = reverse("dialogue-plan", args=[team.project.slug])
+    refused = form.send(plans_url, to_stage="self_check_single")
+    assert (refused.status_code, item.public_id in refused.content.decode()) == (422, True)
+    preview = form.send(plans_url, to_stage="self_check_single", reason="Dates").url
+    assert "1</strong> item will change" in one_line(client.get(preview))
+    client.post(preview)
+    item.refresh_from_db()
+    assert item.stage == "self_check_single"
 
 
 def test_what_is_sent_back_to_a_self_check_waits_for_its_owner(team: Team) -> None:

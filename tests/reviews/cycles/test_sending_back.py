@@ -12,6 +12,7 @@ from reviews.core.protocols import Evidence
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBackStratum, Slot
 from reviews.services.cycles import sending_back
 from reviews.services.cycles.sending_back import is_evidence
+from reviews.services.feedback.decisions import opening_about, read_decision
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.counters import recount, stored_counters
@@ -80,6 +81,14 @@ def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:
     notice = Feedback.objects.get(kind=FeedbackKind.RETURNED)
     assert notice.person == team.annotator
     assert "1 of your 2 dialogues audited in draw 1 had errors (50 %; the limit is 30 %)" in (notice.text)
+    assert opening_about(notice, nameless=False) == (
+        f"1 of 2 dialogues of {team.annotator} audited in draw 1 had errors (50 %; the limit is 30 %). "
+        "Their other 3 dialogues, which weren’t drawn, were sent back to them."
+    )
+    error = Feedback.objects.filter(kind=FeedbackKind.AUDIT, person=team.annotator).latest("pk")
+    about = f"A random sample found an error in a dialogue that {team.annotator} worked on."
+    assert opening_about(error, nameless=False) == about
+    assert len(read_decision(error).changes) == 1
     event = Event.objects.get(kind="stratum.sent_back")
     assert (event.after["audited"], event.after["errors"], event.after["items"]) == (2, 1, 3)
 

@@ -14,7 +14,7 @@ from annotator.core.schema import canonical, read_document
 from annotator.errors import Denied, Hidden, Invalid
 from annotator.models import Dialogue, Draft, Notice, Revision, User
 from annotator.services.dialogues.drafts import open_draft
-from annotator.services.notices.notices import list_notices, unread_count
+from annotator.services.notices.notices import list_notices, mark_page_read, unread_count
 from reviews.models import Comment
 from reviews.services.assignments.changes import hand_over, reassign
 from reviews.services.feedback import comments
@@ -123,10 +123,18 @@ def test_work_that_is_given_is_told(team: Team) -> None:
 
 
 def test_experts_hear_once_that_something_waits(team: Team) -> None:
-    for _ in range(2):
-        make_item(team, "expert")
-    assert Notice.objects.filter(kind="escalation").count() == 1
-    assert Notice.objects.get(kind="escalation").person == team.senior
+    first, second = (make_item(team, "expert") for _ in range(2))
+    notice = Notice.objects.get(kind="escalation")
+    assert (notice.person, notice.target) == (team.senior, first.get_absolute_url())
+    assert first.external_id in notice.text
+    mark_page_read(actor=team.senior, path=second.get_absolute_url())
+    mark_page_read(actor=team.senior, path="/")
+    assert Notice.objects.filter(kind="escalation", read_at=None).exists()
+    # Settled by a colleague, it needs no reading, and the next one is notified of instead.
+    for settled, waiting in ((first, [second.get_absolute_url()]), (second, [])):
+        claim_and_submit(team.senior, settled, "reject")
+        unread = Notice.objects.filter(kind="escalation", read_at=None)
+        assert [one.target for one in unread] == waiting
 
 
 # --- blind ------------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from annotator.errors import Hidden
 from annotator.models import Notice
 from annotator.services.notices.notices import mark_read
 from reviews.models import Feedback, FeedbackKind
+from reviews.services.feedback.decisions import opening_about, read_decision
 from reviews.services.feedback.reading import count_kinds, list_feedback
 from tests.factories import Team, begin, claim_and_submit, current, make_document, make_item
 from tests.reviews.adjudication.test_adjudication import DAY, MESSAGE, TEXT, disputed, edited, ruling
@@ -67,7 +68,17 @@ def test_a_verdict_is_overruled_as_well(team: Team, verdict: str, whom: int) -> 
     claim_and_submit(team.annotators[1], item, "approve")
     claim_and_submit(team.annotators[2], item, "reject")
     claim_and_submit(team.senior, item, verdict)
-    assert Feedback.objects.get(kind=FeedbackKind.OVERRULED).person == team.annotators[whom]
+    row, person = Feedback.objects.get(kind=FeedbackKind.OVERRULED), team.annotators[whom]
+    assert row.person == person
+    about = {
+        "approve": f"The dialogue passed, although {person} had rejected it.",
+        "reject": f"The dialogue was rejected, although {person} had approved it.",
+    }
+    start = f"A dispute about a dialogue that {person} reviewed was settled."
+    assert opening_about(row, nameless=False) == f"{start} {about[verdict]}"
+    assert "that a colleague reviewed" in opening_about(row, nameless=True)
+    assert not any(" you" in opening_about(one, nameless=False).lower() for one in Feedback.objects.all())
+    assert read_decision(row).changes == []
 
 
 def test_whoever_is_author_and_reviewer_is_told_once(team: Team) -> None:
@@ -77,6 +88,14 @@ def test_whoever_is_author_and_reviewer_is_told_once(team: Team) -> None:
     claim_and_submit(team.senior, item, rulings={TEXT: ruling("left"), MESSAGE: ruling("right")})
     told = Feedback.objects.get()
     assert (told.person, told.kind) == (team.annotator, FeedbackKind.ADJUDICATION)
+    about = f"A dispute about a dialogue of {told.person} was settled. The result differs from their revision."
+    assert opening_about(told, nameless=False) == about
+    decision = read_decision(told)
+    assert (decision.before, [one.anchor for one in decision.changes]) == (f"The version of {told.person}", [TEXT])
+    assert decision.choices == {
+        TEXT: "the version before the review",
+        MESSAGE: f"the version of {told.person}",
+    }
     assert {one.anchor for one in told.rulings.all()} == {TEXT, MESSAGE}
 
 

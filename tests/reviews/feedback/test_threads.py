@@ -1,5 +1,6 @@
 """Threads about feedback: the two ends, blindness, and the answer to a dispute."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -22,6 +23,7 @@ from reviews.services.feedback.threads import (
 from reviews.services.queue.claims import claim_slot
 from tests.api_client import ApiClient
 from tests.factories import Team, begin, changed, claim_and_submit, open_slot
+from tests.pages import one_line
 from tests.reviews.adjudication.test_adjudication import TEXT, disputed, ruling
 
 pytestmark = pytest.mark.django_db
@@ -58,9 +60,16 @@ def test_a_dispute_goes_to_the_expert_who_decided_and_its_answer_back(team: Team
     )
     assert not any("disputed" in text for text in unread(other))
     client.force_login(expert)
-    page = client.get(address).content.decode()
+    page = one_line(client.get(address))
     assert WHY in page
     assert "Accept the dispute" in page
+    # The page says whom it is about, and shows both versions and the ruling.
+    assert f"A dispute about a dialogue that {reviewer} reviewed was settled." in page
+    assert f"The result differs from the review of {reviewer}." in page
+    assert "The sky is clear." in page
+    assert f"Decided: the version of {team.annotators[1]}" in page
+    assert f"The version of {reviewer}" in page
+    assert "Sunny." in re.sub("<[^>]+>", "", page)
     assert not any("disputed" in text for text in unread(expert))
     assert (
         f"/feedback/{row.public_id}/answer/"
@@ -77,6 +86,10 @@ def test_a_dispute_goes_to_the_expert_who_decided_and_its_answer_back(team: Team
     client.force_login(reviewer)
     listed = client.get(f"/p/{team.project.slug}/feedback/").content.decode()
     assert "You are right." in listed
+    assert "A dispute about a dialogue that you reviewed was settled." in listed
+    own = client.get(address).content.decode()
+    assert "that you reviewed was settled." in own
+    assert not any(words in own for words in ("Both versions", "Decided:", f"of {team.annotators[1]}"))
     assert unread(reviewer) == []
     kinds = Event.objects.filter(project=team.project, kind__startswith="feedback.").order_by("pk")
     assert [one.kind for one in kinds] == ["feedback.disputed", "feedback.dispute_accepted"]

@@ -16,13 +16,15 @@ from annotator.services.dialogues import drafts
 from reviews.models import Claim, SlotState
 from reviews.services.assignments import team_day
 from reviews.services.assignments.team_day import MemberDay, read_team_day, take_from
-from reviews.services.queue.claims import claim_next, skip
+from reviews.services.queue.claims import claim_next, claim_slot, skip
 from reviews.services.queue.goals import read_goals, set_goal
+from reviews.services.queue.pauses import pause
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.statistics.all_counts import fold_all
-from tests.factories import Team, begin, claim_and_submit, make_dialogues, make_item
+from tests.factories import Team, begin, claim_and_submit, make_dialogues, make_item, open_slot
 
 pytestmark = pytest.mark.django_db
+TEAM = {"annotators": 4}
 
 
 def day_of(team: Team, person: User, reader: User | None = None, **more: Any) -> MemberDay:
@@ -121,6 +123,25 @@ def test_one_click_takes_an_item_from_its_holder_and_says_so(team: Team, client:
     assert f"{name} is open to everyone." in told
     slot.refresh_from_db()
     assert (slot.state, slot.reserved_for) == (SlotState.OPEN, None)
+
+
+def test_only_people_who_can_take_an_item_are_offered(team: Team, client: Client) -> None:
+    """The owner, the other reviewer, paused people and administrators can't review it."""
+    item = make_item(team, "cross_check")
+    people = team.annotators[1:]
+    claim_and_submit(people[0], item, "approve")
+    claim_slot(actor=people[1], slot=open_slot(item))
+    [held] = day_of(team, people[1]).held
+    assert held.takers == [people[2], team.senior]
+    client.force_login(team.administrator)
+    page = client.get(f"/p/{team.project.slug}/statistics/team/").content.decode()
+    assert re.findall(r'<option value="(\w{12})">', page) == [people[2].public_id, team.senior.public_id]
+    pause(actor=team.administrator, project=team.project, person=people[2], reason="Away")
+    assert day_of(team, people[1]).held[0].takers == [team.senior]
+    page = client.get(f"/p/{team.project.slug}/assignments/?state=held&stage=cross_check").content.decode()
+    assert f"{team.administrator} (their role can’t review in Cross-check)" in page
+    page = client.get(f"/p/{team.project.slug}/assignments/?state=held").content.decode()
+    assert f"{team.administrator} (their role can’t review)" in page
 
 
 def test_the_goals_of_a_team_are_saved_together_or_not_at_all(team: Team, client: Client) -> None:
