@@ -33,6 +33,17 @@ def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibi
     assert focused() == "q-dialogue-variety"
     page.keyboard.press("y")
     assert focused() == "q-t1-relevance"
+    # A verdict chosen by its key leads back to the question, where the keys go on.
+    page.keyboard.press("x")
+    expect(page.locator("#reason")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    approve = page.get_by_role("radio", name="Approve", exact=True)
+    expect(approve).to_be_checked()
+    assert focused() == "q-t1-relevance"
+    approve.focus()
+    page.keyboard.press("y")
+    assert focused() == "q-t1-relevance"
     page.keyboard.press("n")
     expect(page.locator("#q-t1-relevance .check-note input")).to_be_focused()
     # In the note, letters are text.
