@@ -2,7 +2,8 @@
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
 //                                  by pressing the element of that action (shortcuts.js); `leads`: with a link to the
-//                                  change that it is about; `untilSaved`: it goes when everything is saved
+//                                  change that it is about, or to what `leadsTo` says; `untilSaved`: it goes when
+//                                  everything is saved
 //   assay:key-ended {key, text}    the action of a key has ended; pressing it later shows the text
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:copied    {button}       a copy button has put its text into the clipboard
@@ -250,7 +251,7 @@ document.addEventListener("assay:question", ({detail: {at}}) => {
   at.focus();
 });
 
-document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = "", untilSaved}}) => {
+document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = "", leadsTo = gettext("Go to change"), untilSaved}}) => {
   const template = document.getElementById(`notice-${tone}`);
   const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
   if (!template || !toasts || known) return;
@@ -267,7 +268,7 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses
     const link = document.createElement("a");
     link.className = "button small";
     link.href = leads;
-    link.textContent = gettext("Go to change");
+    link.textContent = leadsTo;
     notice.querySelector("[data-dismiss]").before(link);
   }
   if (untilSaved) notice.dataset.untilSaved = "";
