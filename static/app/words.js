@@ -413,7 +413,7 @@ document.addEventListener(
     const leads = work ? `${work}?at=${encodeURIComponent(found[1].at ?? "")}&panel=comments` : "";
     const text = gettext("You have written a comment that isn’t sent, so nothing was submitted. Send the comment, or delete its text.");
     const leadsTo = gettext("Go to the comment");
-    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, leads, leadsTo, untilSaved: true}}));
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, leads, leadsTo, until: "saved"}}));
   },
   true,
 );
@@ -538,8 +538,8 @@ const asks = new URLSearchParams(location.search);
 if (asks.has("at")) {
   const unsent = document.querySelector("#inspector form[data-unsent]");
   const invalid = unsent?.querySelector("code-editor[data-invalid] :is(.cm-content, textarea)");
-  const texts = document.querySelectorAll('#inspector form[data-autosave="sent"] textarea[name=text]');
-  const comment = asks.get("panel") === "comments" && [...texts].find(({value, defaultValue}) => value !== defaultValue);
+  const texts = [...document.querySelectorAll('#inspector form[data-autosave="sent"] textarea[name=text]')];
+  const comment = asks.get("panel") === "comments" ? texts.find(({value, defaultValue}) => value !== defaultValue) : null;
   if (comment?.closest("details")) comment.closest("details").open = true;
   (invalid ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])") ?? comment)?.focus();
 }
