@@ -1,5 +1,7 @@
 """The Review tab beside the dialogue: its keys, and what stays while the draft and the tabs change."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -44,8 +46,13 @@ def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibi
     approve.focus()
     page.keyboard.press("y")
     assert focused() == "q-t1-relevance"
+    excludes = page.locator("#q-t1-relevance-no")
+    expect(excludes).to_be_hidden()
     page.keyboard.press("n")
-    expect(page.locator("#q-t1-relevance .check-note input")).to_be_focused()
+    note = page.locator("#q-t1-relevance .check-note input")
+    expect(note).to_be_focused()
+    expect(note).to_have_accessible_description(re.compile("With this “No” you can’t approve"))
+    expect(excludes).to_be_visible()
     # In the note, letters are text.
     page.keyboard.type("yes and no")
     page.keyboard.press("Escape")
@@ -74,6 +81,7 @@ def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibi
     check_accessibility(page)
     page.keyboard.press("x")
     expect(page.locator("#reason")).to_be_focused()
+    expect(excludes).to_be_hidden()
     page.keyboard.type("It misses the point.")
     page.keyboard.press("ControlOrMeta+Enter")
     page.wait_for_url("**/")
