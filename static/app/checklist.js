@@ -8,8 +8,8 @@
 //                                         first one that is not
 //   [data-unanswered]                     asks once whether an approval is meant that leaves questions without an answer;
 //                                         sending again is the answer
-//   [data-field-link]                     in the list of what was refused: leads to the field. What is wrong with a
-//                                         field goes when it is changed
+//   [data-field-link]                     leads to the field (or heading). In the list of what was refused, it goes with
+//                                         what is wrong when the field is changed
 //   .suggested-error[data-kind][data-anchor]   y adds it to the rows of #named-errors, n drops it
 //
 // The form #verdict is beside the dialogue: it is rendered again while the user works. Its input is kept by words.js;
@@ -209,8 +209,10 @@ function focusReason() {
 
 function focusField(id) {
   const field = document.getElementById(id);
-  if (field?.matches(ROW)) focusRow(field);
-  else field?.focus();
+  if (field?.matches(ROW)) return focusRow(field);
+  field?.focus();
+  // The verdict is of use together with what sends it.
+  field?.closest(".review-foot")?.scrollIntoView({block: "nearest"});
 }
 
 const idOf = (link) => decodeURIComponent(link.hash.slice(1));
