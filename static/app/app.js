@@ -2,7 +2,9 @@
 //
 //   assay:toast     {text, tone}   show a notice (tone: good, info, warn, bad); `presses`: with a button that undoes it,
 //                                  by pressing the element of that action (shortcuts.js); `leads`: with a link to the
-//                                  change that it is about; `untilSaved`: it goes when everything is saved
+//                                  change that it is about, or to what `leadsTo` says; `until`: when it goes
+//   assay:over      {until}        the notices until then go: “saved” (everything is), “sent” (a form that was kept is),
+//                                  “connected” (the server answers again)
 //   assay:key-ended {key, text}    the action of a key has ended; pressing it later shows the text
 //   assay:announce  {text}         announce something to screen readers only
 //   assay:copied    {button}       a copy button has put its text into the clipboard
@@ -87,7 +89,7 @@ addEventListener(
     asking.add(form);
     const answer = await askWhetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
-    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server isn’t responding, so nothing was sent. Try again.")});
+    else if (!answer) emit("toast", {tone: "bad", text: gettext("The server isn’t responding, so nothing was sent. Try again."), until: "connected"});
     else {
       allowed.add(form);
       form.requestSubmit(submitter);
@@ -158,8 +160,13 @@ document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
   const text = reads
     ? gettext("No connection to the server. This couldn’t be loaded. Try again.")
     : gettext("No connection to the server. Nothing was changed. Try again.");
-  emit("toast", {tone: "bad", text});
+  emit("toast", {tone: "bad", text, until: "connected"});
 });
+
+document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
+  if (ctx.response.status < 500) emit("over", {until: "connected"});
+});
+addEventListener("online", () => emit("over", {until: "connected"}));
 
 // If two requests have the same target, the later one wins, whichever is answered first.
 const pending = new WeakMap();
@@ -252,7 +259,7 @@ document.addEventListener("assay:question", ({detail: {at}}) => {
   at.focus();
 });
 
-document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = "", untilSaved}}) => {
+document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses = "", leads = "", leadsTo = gettext("Go to change"), until = ""}}) => {
   const template = document.getElementById(`notice-${tone}`);
   const known = [...(toasts?.querySelectorAll("[data-text]") ?? [])].some((other) => other.textContent === text);
   if (!template || !toasts || known) return;
@@ -269,15 +276,21 @@ document.addEventListener("assay:toast", ({detail: {text, tone = "info", presses
     const link = document.createElement("a");
     link.className = "button small";
     link.href = leads;
-    link.textContent = gettext("Go to change");
+    link.textContent = leadsTo;
     notice.querySelector("[data-dismiss]").before(link);
   }
-  if (untilSaved) notice.dataset.untilSaved = "";
+  if (until) notice.dataset.until = until;
   toasts.append(notice);
 });
 
+document.addEventListener("assay:over", ({detail: {until}}) => {
+  const over = toasts?.querySelectorAll(`[data-until="${until}"]`) ?? [];
+  for (const notice of over) notice.remove();
+  if (over.length && until !== "saved") announce(gettext("The server can be reached again."));
+});
+
 document.addEventListener("assay:save-state", ({detail: {state}}) => {
-  if (state === "saved") for (const notice of toasts?.querySelectorAll("[data-until-saved]") ?? []) notice.remove();
+  if (state === "saved") emit("over", {until: "saved"});
 });
 
 // The seconds that are left, in words of the page's language. Screen readers don't read it out: see aria-hidden.

@@ -379,7 +379,7 @@ document.addEventListener(
     const text = form.dataset.keep
       ? gettext("Some changes to this dialogue aren’t saved yet, so nothing was sent. Open its editor to save them.")
       : gettext("Your last changes aren’t saved yet, so nothing was sent. The save status shows why.");
-    emit("toast", {tone: "bad", text, leads: root()?.dataset.unfinished, untilSaved: true});
+    emit("toast", {tone: "bad", text, leads: root()?.dataset.unfinished, until: "saved"});
   },
   true,
 );

@@ -8,8 +8,8 @@
 //                                         first one that is not
 //   [data-unanswered]                     asks once whether an approval is meant that leaves questions without an answer;
 //                                         sending again is the answer
-//   [data-field-link]                     in the list of what was refused: leads to the field. What is wrong with a
-//                                         field goes when it is changed
+//   [data-field-link]                     leads to the field (or heading). In the list of what was refused, it goes with
+//                                         what is wrong when the field is changed
 //   .suggested-error[data-kind][data-anchor]   y adds it to the rows of #named-errors, n drops it
 //
 // The form #verdict is beside the dialogue: it is rendered again while the user works. Its input is kept by words.js;
@@ -38,6 +38,8 @@ const radio = (item, value) => item.querySelector(`input[type=radio][value=${val
 const isBlank = (item) => item.matches(".check-item") && !item.querySelector("input[type=radio]:checked");
 const isOpen = (row) => isBlank(row) || row.matches(".suggested-error");
 const blankIn = (fieldset) => [...fieldset.querySelectorAll(".check-item")].filter(isBlank);
+/** Return the open row to go on with: the current one, else the first. */
+const openRow = () => [current, ...rows()].find((row) => row?.checkVisibility() && isOpen(row));
 const firstBlank = () => rows().find((row) => "required" in row.dataset && isBlank(row));
 
 // --- the focus --------------------------------------------------------------------------------------------------------
@@ -130,8 +132,11 @@ document.addEventListener(
     if (event.defaultPrevented || isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     const row = target.closest?.(ROW) ?? (target === document.body && current?.checkVisibility() ? current : null);
     if (!row) {
-      // After the last answer the focus is on what sends the review: one key too many does nothing.
-      if (isOn() && target.closest?.("form#verdict") && !target.matches(TEXT) && actionOf(event)) event.preventDefault();
+      // The focus is on a verdict or on what sends the review. A key answers only the question that has the focus: it
+      // leads to one that is open, and does nothing after the last answer.
+      if (!isOn() || !target.closest?.("form#verdict") || target.matches(TEXT) || !actionOf(event)) return;
+      event.preventDefault();
+      if (openRow()) focusRow(openRow());
       return;
     }
     if (target.matches(TEXT)) {
@@ -187,9 +192,10 @@ document.addEventListener("change", ({target, isTrusted}) => {
   countErrors();
 });
 
-// A key has chosen the verdict: what is missing is the reason.
+// A key has chosen the verdict: what is missing is the reason, or an answer.
 document.addEventListener("click", ({target, isTrusted}) => {
-  if (target.name === "verdict" && !isTrusted) focusReason();
+  if (target.name !== "verdict" || isTrusted || focusReason()) return;
+  if (openRow()) focusRow(openRow());
 });
 
 function focusReason() {
@@ -203,8 +209,10 @@ function focusReason() {
 
 function focusField(id) {
   const field = document.getElementById(id);
-  if (field?.matches(ROW)) focusRow(field);
-  else field?.focus();
+  if (field?.matches(ROW)) return focusRow(field);
+  field?.focus();
+  // The verdict is of use together with what sends it.
+  field?.closest(".review-foot")?.scrollIntoView({block: "nearest"});
 }
 
 const idOf = (link) => decodeURIComponent(link.hash.slice(1));

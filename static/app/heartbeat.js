@@ -100,6 +100,7 @@ class Heartbeat extends HTMLElement {
       });
       // The server is busy or down: same as no connection.
       if (response.status >= 500) return;
+      document.dispatchEvent(new CustomEvent("assay:over", {detail: {until: "connected"}}));
       this.#last = Date.now();
       this.#active -= seconds * 1000;
       if (this.#signedOut) this.textContent = "";

@@ -21,7 +21,7 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
 function wait(form, why) {
   if (!waiting.size) {
     const text = `${why} ${gettext("Your input is kept in this browser. It will be sent when the server is available again.")}`;
-    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text}}));
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, until: "sent"}}));
   }
   waiting.add(form);
   clearTimeout(timer);
@@ -47,8 +47,10 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   if (ctx.response.status >= 500) return wait(form, gettext("Server error."));
   waiting.delete(form);
   if (waiting.size) return;
+  if (!failures) return;
   failures = 0;
   clearTimeout(timer);
+  document.dispatchEvent(new CustomEvent("assay:over", {detail: {until: "sent"}}));
 });
 
 addEventListener("online", sendAgain);

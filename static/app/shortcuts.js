@@ -256,14 +256,34 @@ document.addEventListener("click", ({target, detail, isTrusted}) => {
   else lead();
 });
 
-// What was deleted with one key is brought back with one.
-let deleting = false;
+// What was deleted with one key is brought back with one. The toast stays only while the deletion is the newest change of
+// the draft: its button undoes the newest one.
+let deletes = null; // the form of the button that was pressed
+let deletion = null; // its edit
+let made; // the version of the draft that it made
+
+const withdraw = () => document.querySelector("#toasts [data-presses=undo]")?.closest(".notice").remove();
 
 document.addEventListener("click", ({target}) => {
-  if (target.closest?.("[data-action=delete]")) deleting = true;
+  const button = target.closest?.("[data-action=delete]");
+  if (button) deletes = button.form;
+});
+document.addEventListener("assay:edit-begins", ({detail: {form, edit}}) => {
+  withdraw();
+  deletion = form === deletes ? edit : null;
+  deletes = null;
+});
+// What is typed is sent before the next button acts.
+document.addEventListener("input", ({target}) => {
+  if (!target.closest?.("form[data-autosave]")) return;
+  withdraw();
+  deletion = null;
 });
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
-  if (!deleting || !ctx.edit) return;
-  deleting = false;
-  if (ctx.response?.status < 400) document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: gettext("Deleted"), tone: "good", presses: "undo"}}));
+  const version = document.querySelector("[data-draft]")?.dataset.seen;
+  if (deletion && ctx.edit === deletion && ctx.response?.status < 400) {
+    deletion = null;
+    made = version;
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text: gettext("Deleted"), tone: "good", presses: "undo"}}));
+  } else if (version !== made) withdraw();
 });

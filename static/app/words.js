@@ -412,7 +412,8 @@ document.addEventListener(
     const {work} = root().dataset;
     const leads = work ? `${work}?at=${encodeURIComponent(found[1].at ?? "")}&panel=comments` : "";
     const text = gettext("You have written a comment that isn’t sent, so nothing was submitted. Send the comment, or delete its text.");
-    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, leads, untilSaved: true}}));
+    const leadsTo = gettext("Go to the comment");
+    document.dispatchEvent(new CustomEvent("assay:toast", {detail: {tone: "bad", text, leads, leadsTo, until: "saved"}}));
   },
   true,
 );
@@ -532,9 +533,13 @@ forgetStored();
 mark();
 restore();
 
-// “Go to change” leads to what could not be saved.
-if (new URLSearchParams(location.search).has("at")) {
+// “Go to change” leads to what could not be saved, “Go to the comment” to one that was not sent.
+const asks = new URLSearchParams(location.search);
+if (asks.has("at")) {
   const unsent = document.querySelector("#inspector form[data-unsent]");
   const invalid = unsent?.querySelector("code-editor[data-invalid] :is(.cm-content, textarea)");
-  (invalid ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])"))?.focus();
+  const texts = [...document.querySelectorAll('#inspector form[data-autosave="sent"] textarea[name=text]')];
+  const comment = asks.get("panel") === "comments" ? texts.find(({value, defaultValue}) => value !== defaultValue) : null;
+  if (comment?.closest("details")) comment.closest("details").open = true;
+  (invalid ?? unsent?.querySelector(".cm-content, textarea, input:not([type=hidden])") ?? comment)?.focus();
 }

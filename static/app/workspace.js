@@ -170,10 +170,14 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest?.('#inspector-side a[href^="#"]');
   const target = link && document.getElementById(decodeURIComponent(link.getAttribute("href").slice(1)));
   if (link && NARROW.matches && !side.contains(target)) setSheet("closed");
+  if (event.target.closest?.("[data-field-link]")) openSheet();
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && NARROW.matches && side?.contains(event.target)) setSheet("closed");
+  if (event.key !== "Escape" || !NARROW.matches || !side?.contains(event.target)) return;
+  // Escape has only led from a field to another part of the sheet.
+  if (event.defaultPrevented && side.contains(document.activeElement)) return;
+  setSheet("closed");
 });
 
 // --- search in the reference drawer -------------------------------------------------------------------------------------------

@@ -282,6 +282,7 @@ def test_a_ruling_that_could_not_be_kept_is_not_called_kept(window_of, team, pag
     page.context.set_offline(False)
     expect(page.locator("#settle-note")).to_have_text("Saved")
     expect(page.locator("#settle-progress strong")).to_have_text("1 of 3")
+    expect(page.locator(".toasts")).to_have_text("")
     with page.expect_response(lambda response: (response.request.post_data or "").count("&ruling%3A") == 3):
         page.locator("#place-3 input[value=left]").check()
     expect(page.locator("#settle-note")).to_have_text("Saved")

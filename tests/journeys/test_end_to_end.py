@@ -198,7 +198,7 @@ def repair_first_item(journey: Journey, amina: BrowserWindow) -> None:
     amina.depend_on("s0")
     with amina.saving():
         page.get_by_label("Kind of dependency on s0").select_option("logical")
-    expect(amina.chat.locator(".turn.call").nth(1)).to_contain_text("After s0 (order only)")
+    expect(amina.chat.locator(".turn.call").nth(1)).to_contain_text("Depends on s0 (order only)")
 
     # The same by keyboard: from turn to turn with j, into the editor with e, and on with Tab and Space.
     for step, name in (("s2", "Cirque by night"), ("s3", "Desert strings")):

@@ -1,5 +1,7 @@
 """The Review tab beside the dialogue: its keys, and what stays while the draft and the tabs change."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -33,8 +35,24 @@ def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibi
     assert focused() == "q-dialogue-variety"
     page.keyboard.press("y")
     assert focused() == "q-t1-relevance"
+    # A verdict chosen by its key leads back to the question, where the keys go on.
+    page.keyboard.press("x")
+    expect(page.locator("#reason")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("a")
+    approve = page.get_by_role("radio", name="Approve", exact=True)
+    expect(approve).to_be_checked()
+    assert focused() == "q-t1-relevance"
+    approve.focus()
+    page.keyboard.press("y")
+    assert focused() == "q-t1-relevance"
+    excludes = page.locator("#q-t1-relevance-no")
+    expect(excludes).to_be_hidden()
     page.keyboard.press("n")
-    expect(page.locator("#q-t1-relevance .check-note input")).to_be_focused()
+    note = page.locator("#q-t1-relevance .check-note input")
+    expect(note).to_be_focused()
+    expect(note).to_have_accessible_description(re.compile("With this “No” you can’t approve"))
+    expect(excludes).to_be_visible()
     # In the note, letters are text.
     page.keyboard.type("yes and no")
     page.keyboard.press("Escape")
@@ -63,6 +81,7 @@ def test_a_checklist_is_answered_by_single_keys(window_of, team, check_accessibi
     check_accessibility(page)
     page.keyboard.press("x")
     expect(page.locator("#reason")).to_be_focused()
+    expect(excludes).to_be_hidden()
     page.keyboard.type("It misses the point.")
     page.keyboard.press("ControlOrMeta+Enter")
     page.wait_for_url("**/")
@@ -110,7 +129,8 @@ def test_input_stays_while_the_draft_and_the_tabs_change(window_of, team):
     window.open_panel("Review")
     page.get_by_role("button", name="Submit and close").click()
     expect(page.locator("#toasts")).to_contain_text("You have written a comment that isn’t sent")
-    page.locator("#toasts").get_by_role("link", name="Go to change").click()
+    page.locator("#toasts").get_by_role("link", name="Go to the comment").click()
+    expect(page.get_by_label("Your comment")).to_be_focused()
     expect(page.get_by_label("Your comment")).to_have_value("Who says so?")
     page.get_by_label("Your comment").fill("")
     window.open_panel("Review")

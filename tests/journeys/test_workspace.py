@@ -35,8 +35,12 @@ def test_steps_and_tasks_are_added_moved_duplicated_and_deleted(window_of, team)
     assert [step.get("name") for step in steps_of(team)] == ["find_trains", "get_weather", "get_weather", None]
     with window.saving():
         page.get_by_role("button", name="Delete this step").click()
+    # The toast undoes the deletion and nothing newer: it goes with the next edit.
+    deleted = page.locator("#toasts .notice", has_text="Deleted")
+    expect(deleted).to_be_visible()
     with window.saving():
         page.get_by_role("button", name="Add a task").click()
+    expect(deleted).to_have_count(0)
     expect(page.locator("#i-head")).to_have_text("Task 2")
     with window.saving():
         page.get_by_label("User’s message").fill("And tomorrow?")
@@ -51,9 +55,12 @@ def test_steps_and_tasks_are_added_moved_duplicated_and_deleted(window_of, team)
     with window.saving():
         page.get_by_role("button", name="Delete this task").click()
     assert len(draft_of(team)["tasks"]) == 1
-    for _ in range(2):
+    with window.saving():
+        deleted.get_by_role("button", name="Undo").click()
+    expect(deleted).to_have_count(0)
+    with window.saving():
         page.keyboard.press("u")
-        window.expect_state("saved")
+    assert draft_of(team)["tasks"][1]["steps"][0]["user_reply"] is None
     expect(window.chat.locator(".task")).to_have_count(2)
 
 

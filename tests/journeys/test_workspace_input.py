@@ -419,6 +419,8 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, 
     expect(page.locator("#toasts")).to_contain_text("This couldn’t be loaded")
     expect(page.locator("#toasts")).not_to_contain_text("Nothing was changed")
     page.context.set_offline(False)
+    expect(page.locator("#toasts")).to_have_text("")
+    expect(page.locator("#live")).to_have_text("The server can be reached again.")
     page.keyboard.press("x")
     page.wait_for_url("**/submit/**")
     # Escape leaves the reason first, so that keys work again.

@@ -107,6 +107,22 @@ def test_on_a_phone_a_sheet_opens_and_the_bars_take_a_quarter(window_of, team, c
     page.get_by_role("button", name="Back to the dialogue").click()
     expect(page.locator("#i-head")).not_to_be_in_viewport()
     assert abs(page.evaluate("scrollY") - at) < 700
+    # Two taps on “More” open and close it; all verdicts are in it, and the verdict is one tap away in the Review tab.
+    more = page.locator("#toolbar").get_by_role("button", name="More")
+    more.dblclick()
+    expect(page.get_by_role("button", name="Skip for now")).to_be_hidden()
+    more.click()
+    expect(page.get_by_role("button", name="Escalate")).to_be_visible()
+    page.get_by_role("button", name="Reject").click()
+    expect(page.locator("#reason")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("#q-t1-relevance input").first.focus()
+    expect(page.get_by_role("radio", name="Escalate")).not_to_be_in_viewport()
+    at = page.evaluate("scrollY")
+    page.get_by_role("link", name="Go to the verdict").dispatch_event("click")
+    expect(page.get_by_role("radio", name="Escalate")).to_be_in_viewport()
+    assert page.evaluate("scrollY") == at
+    page.get_by_role("button", name="Back to the dialogue").click()
     page.get_by_role("button", name=re.compile("^Menu")).click()
     expect(page.get_by_role("link", name="Feedback")).to_be_visible()
     check_accessibility(page)

@@ -17,8 +17,8 @@ from reviews.services.submission.workbench import DraftChanged, Workbench
 
 #: The choices of a ruling.
 RULING_CHOICES = {
-    "left": gettext_lazy("Left"),
-    "right": gettext_lazy("Right"),
+    "left": gettext_lazy("Left version"),
+    "right": gettext_lazy("Right version"),
     "third": gettext_lazy("A third version"),
     "none": gettext_lazy("Neither"),
 }

@@ -72,7 +72,7 @@ def replay(request: PageRequest, public_id: str, replay: str) -> HttpResponse:
     context = _shown(found) | {
         "dialogue": dialogue,
         "own_url": request.path,
-        "again_url": _again(request, dialogue, found),
+        **_ways_on(request, dialogue, found),
         "what": _("your draft") if found.draft_id else _name_of(found.revision, dialogue),
         "trail": _trail(request, dialogue, _("Replay")),
     }
@@ -143,18 +143,19 @@ def _name_of(revision: Revision | None, dialogue: Dialogue) -> str:
     return revision_name(revision)
 
 
-def _again(request: PageRequest, dialogue: Dialogue, found: Replay) -> str:
-    """Return the URL that replays the same thing again; for a draft its workspace, while the slot is still claimed."""
+def _ways_on(request: PageRequest, dialogue: Dialogue, found: Replay) -> dict[str, Any]:
+    """Return where one replays the same thing again, and where it is: for a draft, while it is held, its workspace."""
+    own = [dialogue.project.slug, dialogue.public_id]
     if found.draft_id:
-        held = (
-            Slot.objects.filter(dialogue=dialogue, holder=request.user, state=SlotState.CLAIMED).order_by("-pk").first()
-        )
+        slots = Slot.objects.filter(dialogue=dialogue, holder=request.user, state=SlotState.CLAIMED)
+        held = slots.order_by("-pk").first()
         if held is not None:
-            return reverse("workspace-replay", args=[held.public_id])
-    url = reverse("dialogue-replay", args=[dialogue.project.slug, dialogue.public_id])
+            again, back = (reverse(name, args=[held.public_id]) for name in ("workspace-replay", "workspace"))
+            return {"again_url": again, "back": back, "is_draft": True}
+    again = reverse("dialogue-replay", args=own)
     if found.revision is not None and found.revision_id != dialogue.head_id:
-        url += f"?{urlencode({'revision': found.revision.public_id})}"
-    return url
+        again += f"?{urlencode({'revision': found.revision.public_id})}"
+    return {"again_url": again, "back": reverse("dialogue", args=own), "is_draft": False}
 
 
 def _trail(request: PageRequest, dialogue: Dialogue, title: str) -> list[tuple[str, str]]:

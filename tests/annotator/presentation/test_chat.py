@@ -102,7 +102,7 @@ def test_places_can_be_opened_only_where_there_is_an_editor() -> None:
 def test_a_step_says_what_it_depends_on() -> None:
     text = re.sub(r"\s+", " ", read(with_everything()).text)
     assert "(order only)" in text
-    assert "After" in text
+    assert "Depends on" in text
 
 
 def json_html(value: Any) -> str:

@@ -343,7 +343,10 @@ def test_the_work_page_replays_the_draft_for_oneself(client: Client, team: Team)
     replay = Replay.objects.get()
     assert replay.draft == open_workbench(actor=team.annotator, slot_id=slot.public_id).draft
     jobs.run(replay.job_id)
-    assert start in text_of(client.get(begun.url))
+    shown = text_of(client.get(begun.url))
+    assert start in shown
+    assert f'href="{reverse("workspace", args=[slot.public_id])}"' in shown
+    assert "Back to the draft" in shown
     client.force_login(team.annotators[1])
     assert client.get(begun.url).status_code == 404
     assert client.get(start).status_code == 404
