@@ -122,8 +122,7 @@ def _check(number: int, line: str, name: str, address: str, roles: str) -> Perso
         problem = message("This line has no email address. Write it like “Amina Diallo <amina@example.org>”.")
         return PersonLine(number, line, name, problem=problem)
     if len(address) > 254 or not _ADDRESS.fullmatch(address):
-        problem = message("“%(address)s” isn’t an email address.", address=address)
-        return PersonLine(number, line, name, address, problem=problem)
+        return PersonLine(number, line, name, address, problem=_no_address(address))
     found: list[Role] = []
     for word in re.split(r"[;,|/]", roles):
         key = "_".join(word.split()).casefold()
@@ -132,5 +131,12 @@ def _check(number: int, line: str, name: str, address: str, roles: str) -> Perso
         elif key:
             known = ", ".join(role.value for role in Role)
             problem = message("There is no role “%(role)s”. Use: %(roles)s.", role=word.strip(), roles=known)
+            # A comma in place of a dot divides an address.
+            if "." not in address.rpartition("@")[2]:
+                problem = _no_address(address)
             return PersonLine(number, line, name, address, problem=problem)
     return PersonLine(number, line, " ".join(name.split()), address, tuple(dict.fromkeys(found)))
+
+
+def _no_address(text: str) -> Message:
+    return message("“%(address)s” isn’t an email address.", address=text)

@@ -50,6 +50,7 @@ def test_a_header_names_the_columns_in_any_order():
         ("Amina <amina@@example.org>", "“amina@@example.org” isn’t an email address."),
         ("Amina <amina@exam ple.org>", "“amina@exam ple.org” isn’t an email address."),
         ("Amina, amina@example.org, boss", "There is no role “boss”. Use: annotator, senior_reviewer, administrator."),
+        ("cleo@example,org", "“cleo@example” isn’t an email address."),
         (f"{'x' * MAX_LINE}@example.org", "This line is longer than 500 characters."),
     ],
 )
