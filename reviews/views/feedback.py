@@ -1,6 +1,7 @@
 """Feedback: errors that later stages found in a person's work, threads about it, and counts of error types."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -15,6 +16,7 @@ from annotator.services.access.permissions import OVERSEERS
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.models import Feedback
 from reviews.models.disputed_feedback import MAX_TEXT
+from reviews.services.adjudication.decisions import read_decision
 from reviews.services.feedback import reading, threads
 from reviews.services.gold.results import count_own_results
 
@@ -58,6 +60,7 @@ def feedback_list(request: PageRequest) -> HttpResponse:
         "decides": decided or threads.decided_by(actor=request.user, project=project).exists(),
         "most": MAX_TEXT,
         "refused": {},
+        "decision": None,
         "person": person,
         "oversees": oversees,
         "known_answers": count_own_results(actor=request.user, project=project, roles=request.roles),
@@ -137,10 +140,17 @@ def _change(request: PageRequest, public_id: str, form: str, act: Callable[[Feed
 def _page(
     request: PageRequest, row: reading.FeedbackRow, *, refused: dict[str, str] | None = None, status: int = 200
 ) -> HttpResponse:
+    others = row.feedback.person_id != request.user.pk
+    # The person reads the reasons alone; a nameless feedback is about a dialogue that the reader may review blind.
+    decision = read_decision(row.feedback) if others and not row.nameless else None
+    if decision is not None:
+        named = [replace(one, choice=decision.choices.get(one.anchor, "")) for one in row.named_errors]
+        row = replace(row, named_errors=named)
     context = {
         "told": row,
+        "decision": decision,
         "refused": refused or {},
         "most": MAX_TEXT,
-        "everybody": row.feedback.person_id != request.user.pk,
+        "everybody": others,
     }
     return render(request, "reviews/project/feedback_detail.html", context, status=status)

@@ -2,7 +2,7 @@
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -19,7 +19,7 @@ from annotator.services.dialogues.revisions import latest_guideline
 from annotator.translation import place_name
 from reviews.core.protocols import ErrorType
 from reviews.models import Feedback, FeedbackKind, ReviewError, Ruling
-from reviews.services.feedback.decisions import Decision, opening_about, read_decision
+from reviews.services.feedback.openings import opening_about
 from reviews.services.feedback.threads import Thread, decided_by, is_veiled, load_feedback, read_threads
 from reviews.services.protocols.versions import current_protocol
 
@@ -54,8 +54,6 @@ class FeedbackRow:
     thread: Thread = field(default_factory=Thread)
     #: Whether the reader must not know the person, because they may review the dialogue, and blind.
     nameless: bool = False
-    #: On its own page, for others than the person, unless ``nameless``.
-    decision: Decision | None = None
 
 
 @dataclass(frozen=True)
@@ -114,13 +112,8 @@ def list_feedback(
 def read_feedback(*, actor: User, project: Project, public_id: str) -> FeedbackRow:
     """Return one feedback with its thread, for its two ends and administrators. Raises Hidden."""
     row = load_feedback(actor=actor, project=project, public_id=public_id)
-    own = row.person_id == actor.pk
-    [shown] = feedback_rows(actor=actor, project=project, rows=[row], decided=not own)
-    if own or shown.nameless:
-        return shown
-    decision = read_decision(row)
-    named = [replace(one, choice=decision.choices.get(one.anchor, "")) for one in shown.named_errors]
-    return replace(shown, named_errors=named, decision=decision)
+    [shown] = feedback_rows(actor=actor, project=project, rows=[row], decided=row.person_id != actor.pk)
+    return shown
 
 
 def mark_feedback_read(*, actor: User, rows: Iterable[FeedbackRow]) -> None:

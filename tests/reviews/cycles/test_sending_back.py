@@ -10,9 +10,10 @@ from annotator.services.history.events import broken_links
 from annotator.services.jobs import jobs
 from reviews.core.protocols import Evidence
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBackStratum, Slot
+from reviews.services.adjudication.decisions import read_decision
 from reviews.services.cycles import sending_back
 from reviews.services.cycles.sending_back import is_evidence
-from reviews.services.feedback.decisions import opening_about, read_decision
+from reviews.services.feedback.openings import opening_about
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.counters import recount, stored_counters

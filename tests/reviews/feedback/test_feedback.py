@@ -6,7 +6,8 @@ from annotator.errors import Hidden
 from annotator.models import Notice
 from annotator.services.notices.notices import mark_read
 from reviews.models import Feedback, FeedbackKind
-from reviews.services.feedback.decisions import opening_about, read_decision
+from reviews.services.adjudication.decisions import read_decision
+from reviews.services.feedback.openings import opening_about
 from reviews.services.feedback.reading import count_kinds, list_feedback
 from tests.factories import Team, begin, claim_and_submit, current, make_document, make_item
 from tests.reviews.adjudication.test_adjudication import DAY, MESSAGE, TEXT, disputed, edited, ruling

@@ -1,16 +1,10 @@
-"""A decision against somebody’s work, as others read it: who it is about, both versions, the ruling."""
+"""The first sentence of a feedback for others than its person: it names the person."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-
-from django.utils.translation import gettext as _
+from dataclasses import replace
 
 from annotator.core.text import Message, Value, counted_message, message
-from annotator.presentation.changes import ChangeLine, content_lines
-from annotator.services.custom_fields import fields_of
 from annotator.translation import translated
-from reviews.models import Feedback, Verdict
-from reviews.services.submission.rulings import Dispute, load_dispute
+from reviews.models import Feedback
 
 #: What feedback says to a person → the same about them, with their name as ``person``.
 _ABOUT: dict[str, Message] = {
@@ -47,19 +41,6 @@ _ABOUT: dict[str, Message] = {
 }
 
 
-@dataclass(frozen=True)
-class Decision:
-    """What was decided about the work of one person.
-
-    ``before``: what the changes start from, in words; ``changes``: from there to the decided version, none if the
-    dialogue was rejected; ``choices``: place of a ruling → the version that was chosen, in words.
-    """
-
-    before: str
-    changes: list[ChangeLine] = field(default_factory=list)
-    choices: Mapping[str, str] = field(default_factory=dict)
-
-
 def opening_about(row: Feedback, *, nameless: bool) -> str:
     """Return the first line of a feedback for somebody else than its person. ``nameless``: without the name."""
     name: Value = message("a colleague") if nameless else str(row.person)
@@ -72,32 +53,3 @@ def _about(said: Message, name: Value) -> Message:
     if words is None:
         return replace(said, values=values)
     return replace(words, values=values | {"person": name}, count=said.count)
-
-
-def read_decision(row: Feedback) -> Decision:
-    """Return the decision that a feedback reports. The caller has checked that the reader may know it and its names."""
-    review, dispute = row.review, load_dispute(row.review.slot)
-    before, document = _("The version before"), review.seen_revision.document()
-    if dispute is not None:
-        own = next((one for one in dispute.sides if one.review and one.review.person_id == row.person_id), None)
-        wrote = own is not None and own.review is not None and own.review.made_revision_id is not None
-        document = own.document if own is not None and wrote else dispute.base
-        if wrote or review.seen_author_id == row.person_id:
-            before = _("The version of %(person)s") % {"person": row.person}
-    choices = {} if dispute is None else {one.anchor: _choice(dispute, one.choice) for one in row.rulings.all()}
-    if review.verdict == Verdict.REJECT:
-        return Decision(before, [], choices)
-    decided = (review.made_revision or review.seen_revision).document()
-    return Decision(before, content_lines(document, decided, fields_of(row.dialogue.project)), choices)
-
-
-def _choice(dispute: Dispute, choice: str) -> str:
-    """Return which version a ruling chose, in words."""
-    if choice == "third":
-        return _("a third version")
-    if choice == "none":
-        return _("neither version")
-    side = dispute.left if choice == "left" else dispute.right
-    if side.review is None:
-        return _("the version before the review")
-    return _("the version of %(person)s") % {"person": side.review.person}
