@@ -41,6 +41,7 @@ urlpatterns = [
     path("p/<slug:slug>/releases/", releases.release_list, name="release-list"),
     path("p/<slug:slug>/releases/settings/", releases.release_settings, name="release-settings"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
+    path(_RELEASE + "dialogues/", releases.release_items, name="release-items"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
     path(_RELEASE + "diff/", release_differences.release_diff, name="release-diff"),
     path(_RELEASE + "diff.json", release_differences.release_diff_file, {"form": "json"}, name="release-diff-json"),

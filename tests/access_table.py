@@ -277,6 +277,7 @@ protocol-edit                         in  404 404 403 403 403 200   in  404 404 
 protocol-json                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 protocol-move                         in  404 404 403 403 403 200   in  404 404 403 403 403 302
 release-diff                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
+release-items                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-diff-html                     in  404 404 409 409 409 409   in  404 404 405 405 405 405
 release-diff-json                     in  404 404 409 409 409 409   in  404 404 405 405 405 405
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -545,6 +546,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "prediction-file": {"public_id": "predictions"},
     "release-detail": {"public_id": "release"},
     "release-diff": {"public_id": "release"},
+    "release-items": {"public_id": "release"},
     "release-diff-html": {"public_id": "release"},
     "release-diff-json": {"public_id": "release"},
     "release-download": {"public_id": "release"},

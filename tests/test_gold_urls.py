@@ -228,6 +228,7 @@ def test_no_release_tells_by_what_it_has_not(scene: Scene) -> None:
         for one in scene.releases
         for path in (
             f"/p/{slug}/releases/{one.public_id}/",
+            f"/p/{slug}/releases/{one.public_id}/dialogues/",
             f"/p/{slug}/releases/{one.public_id}/archive.zip",
             f"/api/projects/{slug}/releases/{one.public_id}/",
             f"/api/projects/{slug}/releases/{one.public_id}/archive/",

@@ -150,6 +150,28 @@ def release_detail(request: PageRequest, public_id: str) -> HttpResponse:
 
 @project_page
 @require_safe
+@takes("before", "after")
+def release_items(request: PageRequest, public_id: str) -> HttpResponse:
+    """List the dialogues of a frozen release, each as it is now."""
+    project = request.project
+    release = requests.load_release(actor=request.user, project=project, public_id=public_id)
+    rows = requests.list_items(actor=request.user, release=release)
+    context = {
+        "project": project,
+        "release": release,
+        "page": page_of(rows, request, size=PAGE, newest_first=False, by=BY_KEY),
+        "trail": [
+            (project.name, f"/p/{project.slug}/"),
+            (_("Releases"), f"/p/{project.slug}/releases/"),
+            (release.version, f"/p/{project.slug}/releases/{public_id}/"),
+            (_("Dialogues"), ""),
+        ],
+    }
+    return render(request, "benchmark/release_items.html", context)
+
+
+@project_page
+@require_safe
 def release_download(request: PageRequest, public_id: str) -> HttpResponseBase:
     """Download the archive."""
     release = requests.load_release(actor=request.user, project=request.project, public_id=public_id)

@@ -17,7 +17,7 @@ from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.formats import WRITTEN
-from benchmark.models import LeftOutDialogue, Release, ReleaseState
+from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.building import can_be_built
 from benchmark.services.releases.freezing import published_in
 from benchmark.services.stored_files import full_path, sha256_as_stored, sha256_of
@@ -119,6 +119,13 @@ def load_release(*, actor: User, project: Project, public_id: str) -> Release:
 def oversees(*, actor: User, project: Project) -> bool:
     """Return whether the actor may know what a release left out: that reveals what is verified and in no release."""
     return Project.objects.overseen_by(actor).filter(pk=project.pk).exists()
+
+
+def list_items(*, actor: User, release: Release) -> QuerySet[ReleaseItem]:
+    """Return what a frozen release contains, with the dialogues; nothing before it is frozen."""
+    seen = list_releases(actor=actor, project=release.project).filter(pk=release.pk, state=ReleaseState.FROZEN)
+    items = ReleaseItem.objects.filter(release__in=seen).select_related("dialogue", "revision")
+    return items.defer("dialogue__search_text", "revision__content")
 
 
 def list_left_out(*, actor: User, release: Release) -> QuerySet[LeftOutDialogue]:

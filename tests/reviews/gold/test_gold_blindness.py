@@ -597,6 +597,8 @@ def test_a_release_can_leave_answers_out_so_that_their_gold_items_stay_in_use(
     assert (notice.person, notice.target) == (team.administrator, f"/p/{team.project.slug}/gold/")
     assert notice.text == "Gold items were retired. Reason: Published in release 2.0."
     assert "Gold items retired" in one_line(admin.get(f"{address}{second.public_id}/"))
+    for one, held in ((release, False), (second, True)):
+        assert (f">{item.source.external_id}<" in one_line(admin.get(f"{address}{one.public_id}/dialogues/"))) == held
     assert "Published in release 2.0." in one_line(admin.get(f"/p/{team.project.slug}/gold/"))
     assert "leave_out_gold" not in one_line(admin.get(address))
 
