@@ -7,8 +7,10 @@ from django.urls import reverse
 
 from annotator.core.comparison import describe, discrepancies, lookup
 from annotator.core.comparison.anchors import AnchorIndex
+from annotator.core.comparison.field_titles import titled
 from annotator.core.text import Message, Value, lines, message
 from annotator.models import NoticeKind, Revision
+from annotator.services.custom_fields import fields_of
 from annotator.services.notices.notices import notify
 from reviews.core.protocols import Protocol
 from reviews.models import Cycle, Feedback, FeedbackKind, Review, Ruling, StageRun, Verdict
@@ -140,14 +142,15 @@ def _text(
         parts.append(review.reason)
     named = [(one.kind, one.anchor, one.note) for one in review.errors.all()] if named_errors else []
     named += [(ruling.reason_kind, ruling.anchor, ruling.reason) for ruling in rulings]
-    document = review.seen_revision.document()
+    document, fields = review.seen_revision.document(), fields_of(review.dialogue.project)
     for kind, anchor, note in named[:MAX_LINES]:
         if kind == "other" and not anchor and not note:
             # The reason already says everything.
             continue
         label: Value = labels.get(kind, kind)
         if anchor:
-            label = message("%(error)s at %(place)s", error=label, place=message(describe(document, anchor)))
+            place = message(titled(describe(document, anchor), anchor, fields))
+            label = message("%(error)s at %(place)s", error=label, place=place)
         parts.append(
             message("%(error)s: %(note)s", error=label, note=note) if note else message("%(error)s.", error=label)
         )

@@ -9,11 +9,13 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotator.core.fields import CustomField
 from annotator.core.guideline_sections import GuidelineReference, find_reference
 from annotator.errors import Denied, Hidden
 from annotator.models import Guideline, Notice, Project, User
 from annotator.services.access.blindness import blind_to
 from annotator.services.access.permissions import OVERSEERS, roles_in
+from annotator.services.custom_fields import fields_of
 from annotator.services.database.keyset import KeyPage, read_page
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.translation import place_name
@@ -133,7 +135,7 @@ def feedback_rows(
     """
     notices = Notice.objects.filter(subject__in=[row.public_id for row in rows], read_at=None).order_by()
     unread = set(notices.values_list("subject", "person"))
-    kinds, guideline = _kinds(project), latest_guideline(project)
+    kinds, guideline, fields = _kinds(project), latest_guideline(project), fields_of(project)
     blind = blind_to(actor=actor, dialogues=[row.dialogue_id for row in rows])
     threads = read_threads(actor=actor, project=project, rows=rows, blind=blind)
     out = []
@@ -145,7 +147,7 @@ def feedback_rows(
             FeedbackRow(
                 row,
                 row.opening if own else opening_about(row, nameless=nameless),
-                [] if veiled else _named_errors(row, kinds, guideline),
+                [] if veiled else _named_errors(row, kinds, guideline, fields),
                 new,
                 veiled=veiled,
                 thread=threads[row.pk],
@@ -223,7 +225,9 @@ def _label(kinds: dict[str, ErrorType], key: str) -> str:
     return kinds[key].label if key in kinds else key.replace("_", " ").capitalize()
 
 
-def _named_errors(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None) -> list[NamedError]:
+def _named_errors(
+    row: Feedback, kinds: dict[str, ErrorType], guideline: Guideline | None, fields: Sequence[CustomField]
+) -> list[NamedError]:
     head = row.dialogue.head
     document = head.document() if head is not None else {}
     named_errors = row.review.errors.all() if row.kind != FeedbackKind.OVERRULED else ()
@@ -233,7 +237,7 @@ def _named_errors(row: Feedback, kinds: dict[str, ErrorType], guideline: Guideli
         NamedError(
             kind,
             _label(kinds, kind),
-            place_name(document, anchor) if anchor else "",
+            place_name(document, anchor, fields) if anchor else "",
             anchor,
             note,
             reference_of(kinds.get(kind), guideline),

@@ -80,7 +80,7 @@ def found_errors(dispute: Dispute, protocol: Protocol) -> dict[str, Any]:
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for number, side in enumerate(sides):
         for one in side.review.errors.all() if side.review else ():
-            place = place_name(side.document, one.anchor) if one.anchor else ""
+            place = place_name(side.document, one.anchor, dispute.fields) if one.anchor else ""
             found = rows.setdefault((kinds.get(one.kind, one.kind), place), [{"notes": []} for _side in sides])
             found[number] = {"found": True, "notes": [*found[number]["notes"], *filter(None, [one.note])]}
     return {"titles": [side.title for side in sides], "rows": [(*key, found) for key, found in rows.items()]}

@@ -276,7 +276,7 @@ def test_the_pages_of_a_training_from_setup_to_passing(team: Team, client: Clien
     client.post(reverse("training-settings", args=[slug]), settings | {"length": "1"})
     person = team.annotators[4]
     client.force_login(person)
-    assert "Review 1 items." in client.get(reverse("training", args=[slug])).content.decode()
+    assert "Review 1 item." in client.get(reverse("training", args=[slug])).content.decode()
     work = client.post(reverse("work-next", args=[slug]), follow=True)
     assert work.status_code == 200
     slot = Slot.objects.get(holder=person)
