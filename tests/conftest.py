@@ -80,8 +80,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = [item for item in items if uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
         items[:] = chosen
-    # Slow tests first, in random order like the rest, so that no process waits at the end for another's slow test.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    # Slow tests first, the longest of them before the others, so that no process waits at the end for another's slow
+    # test. Tests of one length are in random order.
+    items.sort(key=expected_seconds, reverse=True)
+
+
+def expected_seconds(item: pytest.Item) -> int:
+    """Return about how long a test takes, in seconds: what its marker ``slow`` says, and 0 without one."""
+    marker = item.get_closest_marker("slow")
+    return 0 if marker is None else int(marker.kwargs.get("seconds", 1))
 
 
 def uses_database(item: pytest.Item) -> bool:
