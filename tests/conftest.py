@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import io
 import os
 import shutil
 import signal
@@ -79,8 +80,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = [item for item in items if uses_database(item)]
         config.hook.pytest_deselected(items=[item for item in items if not uses_database(item)])
         items[:] = chosen
-    # Slow tests first, in random order like the rest, so that no process waits at the end for another's slow test.
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    # Slow tests first, the longest of them before the others, so that no process waits at the end for another's slow
+    # test. Tests of one length are in random order.
+    items.sort(key=expected_seconds, reverse=True)
+
+
+def expected_seconds(item: pytest.Item) -> int:
+    """Return about how long a test takes, in seconds: what its marker ``slow`` says, and 0 without one."""
+    marker = item.get_closest_marker("slow")
+    return 0 if marker is None else int(marker.kwargs.get("seconds", 1))
 
 
 def uses_database(item: pytest.Item) -> bool:
@@ -193,16 +201,20 @@ def manage(process_environment: dict[str, str]) -> Callable[..., subprocess.Comp
 
 
 @pytest.fixture
-def manage_here(
-    transactional_db: None, capsys: pytest.CaptureFixture[str]
+def manage_without_database(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """As ``manage`` in this process: for what a command says, where it need not be a process of its own."""
+    """As ``manage`` in this process: for what a command says, where it need not be a process of its own.
+
+    ``text`` is its standard input. A command that asks the database fails, unless the test may.
+    """
     from django.core.management import execute_from_command_line
 
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    def run(*arguments: str | Path, text: str = "") -> subprocess.CompletedProcess[str]:
         command = ["manage.py", *map(str, arguments)]
         code: object = 0
         capsys.readouterr()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
         try:
             execute_from_command_line(command)
         except SystemExit as end:
@@ -212,6 +224,14 @@ def manage_here(
         return subprocess.CompletedProcess(command, code, said.out, said.err)
 
     return run
+
+
+@pytest.fixture
+def manage_here(
+    transactional_db: None, manage_without_database: Callable[..., subprocess.CompletedProcess[str]]
+) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """As ``manage`` in this process, with this test's database."""
+    return manage_without_database
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ METHODS = ("GET", "POST")
 SIGN_IN = "sign-in"
 #: Addresses of the API that take forms with files.
 FORMS = ("api-import-list", "api-prediction-list")
+ROLES_ON_POSTGRESQL = ("anonymous", "annotator", "senior", "administrator")
 
 
 def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
@@ -109,25 +110,29 @@ def test_everybody_gets_what_the_table_says(access: AccessProject, name: str) ->
         for role in ROLES
     }
     if connection.vendor == "postgresql":
-        # A refusal does not depend on the database, so PostgreSQL is asked only for what the others get.
-        wanted = {key: code for key, code in wanted.items() if code[0] not in "4s"}
+        # A refusal does not depend on the database, so PostgreSQL is asked only for what people get, by one person of
+        # each role: the others who get it send the same queries.
+        wanted = {key: code for key, code in wanted.items() if code[0] not in "4s" and key[0] in ROLES_ON_POSTGRESQL}
     seen = {(role, method): outcome(visit(access, role, name, method)) for role, method in wanted}
     differing = {key: f"{seen[key]}, not {wanted[key]}" for key in seen if seen[key] != wanted[key]}
     assert not differing
 
 
 @pytest.mark.any_database
-@pytest.mark.parametrize(("name", "method"), sorted(EXPECTED))
-def test_the_table_itself_lets_nobody_in_by_mistake(name: str, method: str) -> None:
-    row = EXPECTED[name, method]
-    assert set(row) == set(ROLES)
-    assert not any(code.startswith("5") for code in row.values())
-    # Deactivated people count as anonymous, and members of another project as outsiders.
-    assert row["deactivated"] == row["anonymous"]
-    assert row["neighbour"] == row["outsider"] or name in OPEN_TO_ALL
-    if name not in OPEN_TO_ALL:
-        assert row["anonymous"] in (SIGN_IN, "401", "405")
-        assert row["outsider"] in ("404", "405")
+def test_the_table_itself_lets_nobody_in_by_mistake() -> None:
+    mistaken = {}
+    for (name, method), row in EXPECTED.items():
+        rules = {
+            "everybody has a place in it": set(row) == set(ROLES),
+            "no failure of the server is expected": not any(code.startswith("5") for code in row.values()),
+            "deactivated people count as anonymous": row["deactivated"] == row["anonymous"],
+            "members of another project count as outsiders": row["neighbour"] == row["outsider"] or name in OPEN_TO_ALL,
+            "anonymous people have to sign in": row["anonymous"] in (SIGN_IN, "401", "405") or name in OPEN_TO_ALL,
+            "outsiders find nothing": row["outsider"] in ("404", "405") or name in OPEN_TO_ALL,
+        }
+        if broken := [rule for rule, holds in rules.items() if not holds]:
+            mistaken[name, method] = broken
+    assert mistaken == {}
 
 
 #: The link of an invitation is a secret, not an id: everybody who has it may see it.

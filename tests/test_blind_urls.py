@@ -181,6 +181,7 @@ def test_no_address_tells_the_other_reviewer_anything_or_depends_on_the_verdict(
         assert [name for name, text in seen["fix"].items() if text != seen[verdict][name]] == []
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("reader", ["owner", "senior", "administrator"])
 def test_no_address_tells_anybody_else_anything(half: Half, reader: str) -> None:
     secrets = say(half, "fix")
@@ -198,6 +199,7 @@ def test_the_sealed_version_cannot_be_asked_for_by_its_id(half: Half) -> None:
     assert telling(pages, [one for one in secrets if one != made.public_id]) == {}
 
 
+@pytest.mark.any_database
 def test_once_both_are_in_the_words_are_there_to_be_read(half: Half) -> None:
     """That the searches above would find them."""
     secrets = say(half, "fix")

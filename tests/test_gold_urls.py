@@ -143,6 +143,7 @@ def read(scene: Scene, person: User, name: str, query: str = "") -> list[str]:
     return texts(client, address(name, {"slug": scene.team.project.slug}) + query)
 
 
+@pytest.mark.any_database
 @pytest.mark.parametrize("name", LISTS)
 def test_no_list_tells_a_gold_item_from_an_ordinary_one(scene: Scene, name: str) -> None:
     """One test for each: what is there in order, what is missing, and what its cursors say."""

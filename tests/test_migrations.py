@@ -22,6 +22,7 @@ def triggers():
         return {row[0] for row in cursor.fetchall()}
 
 
+@pytest.mark.slow(seconds=20)
 @pytest.mark.django_db(transaction=True)
 def test_back_and_forth():
     team = make_team()

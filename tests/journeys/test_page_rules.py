@@ -19,7 +19,7 @@ from benchmark.models import EntryStatistic, ScoreSet
 from reviews.models import GoldItem, Review
 from reviews.services.queue.claims import claim_next
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=100)]
 
 #: Pages of one kind that are opened: items are laid out alike, and a filter shows the same list.
 ALIKE = 1

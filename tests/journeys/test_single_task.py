@@ -17,7 +17,7 @@ from tests.benchmark.releases.test_single_tasks import SHELF, TOOLS, record
 from tests.factories import claim_and_submit
 from tests.journeys.test_validator import work_off
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow(seconds=20)]
 
 
 def archive():

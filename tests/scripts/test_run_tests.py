@@ -40,7 +40,7 @@ def test_without_postgresql_nothing_runs_twice_on_sqlite():
 
 
 def test_redis_alone_still_tests_the_workers_on_it():
-    assert part_names(None, "redis://x")[-1] == "PostgreSQL and Redis, real processes"
+    assert "PostgreSQL and Redis, real processes" in part_names(None, "redis://x")
 
 
 def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch):

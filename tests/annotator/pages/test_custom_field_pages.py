@@ -13,7 +13,7 @@ from tests.annotator.core.test_custom_fields import labelled
 from tests.factories import Team, make_dialogue, make_document
 from tests.pages import one_line
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 CHOICE = {
     "key": "difficulty",

@@ -33,14 +33,6 @@ def test_the_style_guide_has_no_fault(open_page, amina, check_accessibility, wid
     check_accessibility(page)
 
 
-@pytest.mark.parametrize("path", ["/accounts/login/", "/accounts/password/reset/", "/nothing-here/"])
-def test_pages_of_the_account_have_no_fault(open_page, check_accessibility, page_problems, path):
-    page_problems.allow("status of 404")
-    page = open_page(width=320)
-    page.goto(path)
-    check_accessibility(page)
-
-
 def test_j_and_k_walk_and_a_key_acts_on_the_place_with_the_focus(draft_page):
     draft_page.keyboard.press("j")
     draft_page.keyboard.press("j")

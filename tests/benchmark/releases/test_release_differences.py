@@ -125,6 +125,7 @@ def test_only_some_changed_dialogues_are_examined_and_the_page_says_so(
     differences._compare.cache_clear()
 
 
+@pytest.mark.any_database
 def test_the_page_shows_counts_changes_and_reviews_to_every_member(scene: Scene) -> None:
     reader = give_role(scene.team.project, make_user(), Role.ANNOTATOR)
     text = visit(reader, scene.page()).text_seen
@@ -146,6 +147,7 @@ def test_the_page_shows_counts_changes_and_reviews_to_every_member(scene: Scene)
     assert f"/releases/{scene.before.public_id}/diff/?to={scene.to}" in detail
 
 
+@pytest.mark.any_database
 def test_wrong_parameters_of_the_page_are_refused(scene: Scene) -> None:
     reader = scene.team.annotator
     slug = scene.team.project.slug
@@ -158,6 +160,7 @@ def test_wrong_parameters_of_the_page_are_refused(scene: Scene) -> None:
     assert visit(make_user(), scene.page()).status_code == 404
 
 
+@pytest.mark.any_database
 def test_pages_follow_each_other_and_keep_the_choice(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmark.views.release_differences.PAGE", 1)
     first = visit(scene.team.annotator, scene.page(show="changed")).text_seen
@@ -169,6 +172,7 @@ def test_pages_follow_each_other_and_keep_the_choice(scene: Scene, monkeypatch: 
     assert 'rel="prev"' in second
 
 
+@pytest.mark.any_database
 def test_files_have_the_whole_difference(scene: Scene) -> None:
     slug = scene.team.project.slug
     address = f"/p/{slug}/releases/{scene.before.public_id}/diff"
@@ -204,6 +208,7 @@ def test_the_api_pages_through_the_difference(scene: Scene) -> None:
         assert visit(scene.team.annotator, scene.api(**query)).status_code == 400, query
 
 
+@pytest.mark.any_database
 def test_the_form_of_the_next_release_says_which_version_fits(team: Team) -> None:
     address = f"/p/{team.project.slug}/releases/"
 
@@ -224,6 +229,7 @@ def test_the_form_of_the_next_release_says_which_version_fits(team: Team) -> Non
     assert "Suggested version:" not in visit(team.annotator, address).text_seen
 
 
+@pytest.mark.any_database
 def test_a_release_that_is_not_frozen_is_compared_with_none(scene: Scene) -> None:
     Release.objects.filter(pk=scene.before.pk).update(state="failed")
     assert visit(scene.team.administrator, scene.page()).status_code == 409

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.slow(seconds=20)
 
 SCRIPT = Path(__file__).parents[3] / "docs" / "whole_way.py"
 

@@ -168,6 +168,7 @@ def test_the_rules_of_experts_hold(team: Team) -> None:
         )
 
 
+@pytest.mark.any_database
 def test_the_next_dispute_is_one_that_the_person_may_settle(client: Client, team: Team) -> None:
     """The first one was never theirs to take, and stood in front of all others."""
     barred = make_item(team, "cross_check")
@@ -244,6 +245,7 @@ def test_taking_another_up_gives_the_first_back(team: Team) -> None:
     assert [claim.slot.dialogue for claim in Claim.objects.filter(person=team.senior, state="live")] == [second]
 
 
+@pytest.mark.any_database
 def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     client.force_login(team.senior)
@@ -276,6 +278,7 @@ def test_the_whole_session_without_scripts(client: Client, team: Team) -> None:
     assert "Decided together:" in detail
 
 
+@pytest.mark.any_database
 def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(client: Client, team: Team) -> None:
     first, second = make_item(team, "expert"), make_item(team, "expert")
     start_session(team)
@@ -303,6 +306,7 @@ def test_what_was_given_back_in_a_session_and_taken_up_alone_is_settled_alone(cl
     assert SessionDecision.objects.get().review.dialogue == second
 
 
+@pytest.mark.any_database
 def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, team: Team) -> None:
     """Approved or rejected from the workspace, it was settled without who was present, and without the note."""
     item = make_item(team, "expert")
@@ -324,6 +328,7 @@ def test_who_edits_a_dispute_besides_settles_it_on_its_own_page(client: Client, 
     assert SessionDecision.objects.get().review.verdict == "reject"
 
 
+@pytest.mark.any_database
 def test_the_page_asks_as_often_for_four_disputes_as_for_one(
     client: Client, team: Team, django_assert_max_num_queries
 ) -> None:
@@ -365,6 +370,7 @@ def disputed_round(team: Team) -> list[Dialogue]:
     return drawn
 
 
+@pytest.mark.any_database
 def test_a_round_of_pairs_is_gone_through_together(client: Client) -> None:
     team = make_team(annotators=5, seniors=2)
     items = disputed_round(team)

@@ -20,7 +20,7 @@ from tests.html_forms import HtmlForm
 from tests.pages import one_line
 from tests.reviews.adjudication.test_disputes import MESSAGE, SKY, TEXT, at_desk, disputed, same, three_places
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 CHECK, NOTE = "check:t1:facts", "check-note:t1:facts"
 

@@ -17,7 +17,7 @@ from reviews.services.statistics.workload import WORK
 from reviews.services.submission.answer_times import MAX_TENTHS, read_times, stored_times
 from tests.factories import Team, adopt_c3, claim_and_submit, make_document, make_item, make_team, open_slot
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 
 @pytest.fixture

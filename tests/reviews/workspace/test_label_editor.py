@@ -18,7 +18,7 @@ from tests.annotator.document_cases import trip
 from tests.factories import Team, begin, make_dialogue, open_slot
 from tests.pages import one_line
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 NOTE = {"key": "note", "title": "Note", "type": "text", "scope": "answer"}
 

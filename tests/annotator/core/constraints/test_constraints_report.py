@@ -79,25 +79,25 @@ class TestRow:
             replay_row(record)
 
 
-@pytest.mark.servers
 class TestCommand:
+    @pytest.mark.servers
     def test_reads_standard_input(self) -> None:
         done = run("-", text=json.dumps(RECORD) + "\n\n")
         assert (done.returncode, json.loads(done.stdout)) == (0, ROW)
         assert done.stderr == "Trajectories read: 1; refused: 0.\n"
 
-    def test_reads_a_file_and_lists_what_it_refuses(self, tmp_path: Path) -> None:
+    def test_reads_a_file_and_lists_what_it_refuses(self, manage_without_database: Any, tmp_path: Path) -> None:
         path = tmp_path / "in.jsonl"
         path.write_text(f"{json.dumps(RECORD)}\nnot JSON\n{{}}\n")
-        done = run(path)
+        done = manage_without_database("replay_constraints", path)
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         assert done.returncode == 1
         assert rows[0] == ROW
         assert rows[1]["error"].startswith("Line 2 is not JSON")
         assert rows[2]["error"] == "Line 3: “constraints” is missing."
 
-    def test_nothing_to_read(self, tmp_path: Path) -> None:
-        assert run("-").returncode == 2
-        missing = run(tmp_path / "none.jsonl")
+    def test_nothing_to_read(self, manage_without_database: Any, tmp_path: Path) -> None:
+        assert manage_without_database("replay_constraints", "-").returncode == 2
+        missing = manage_without_database("replay_constraints", tmp_path / "none.jsonl")
         assert missing.returncode == 2
         assert "Can’t read" in missing.stderr

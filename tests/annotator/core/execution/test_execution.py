@@ -250,6 +250,7 @@ def test_the_implementations_fit_their_schemas(real):
     assert checked == [[]] * 12
 
 
+@pytest.mark.slow(seconds=20)
 def test_every_single_task_comes_to_what_it_must(real, runner):
     folder, toolsets = real
     expected = {row["id"]: row for row in rows(folder / "executions.jsonl")}

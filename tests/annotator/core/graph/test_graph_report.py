@@ -92,8 +92,8 @@ class TestRow:
         assert str(refusal.value) == sentence
 
 
-@pytest.mark.servers
 class TestCommand:
+    @pytest.mark.servers
     def test_a_line_out_for_each_line_in(self, tmp_path: Path) -> None:
         file = tmp_path / "graphs.jsonl"
         file.write_text(
@@ -106,9 +106,13 @@ class TestCommand:
         assert (done.returncode, done.stderr) == (0, "Graphs read: 2; refused: 0.\n")
 
     @pytest.mark.parametrize("arguments", [(), ("-",)])
-    def test_refused_lines_say_why_and_the_others_are_reported(self, arguments: tuple[str, ...]) -> None:
+    def test_refused_lines_say_why_and_the_others_are_reported(
+        self, manage_without_database: Any, arguments: tuple[str, ...]
+    ) -> None:
         loop = {"names": ["a", "b"], "dependencies": [[1], [0]]}
-        done = run(*arguments, text=f"nothing\n{json.dumps(loop)}\n{json.dumps(SLIDES)}\n")
+        done = manage_without_database(
+            "graph_report", *arguments, text=f"nothing\n{json.dumps(loop)}\n{json.dumps(SLIDES)}\n"
+        )
         assert [json.loads(line) for line in done.stdout.splitlines()] == [
             {"error": "Line 1 is not JSON: invalid literal, expected 'null'."},
             {"error": "Line 2: The dependencies form a cycle (0 → 1 → 0). Remove one of them."},
@@ -124,12 +128,15 @@ class TestCommand:
             ((), "The input has no lines."),
         ],
     )
-    def test_wrong_use_and_nothing_to_do(self, arguments: tuple[str, ...], said: str) -> None:
-        done = run(*arguments)
+    def test_wrong_use_and_nothing_to_do(
+        self, manage_without_database: Any, arguments: tuple[str, ...], said: str
+    ) -> None:
+        done = manage_without_database("graph_report", *arguments)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
         assert "Traceback" not in done.stderr
 
+    @pytest.mark.servers
     def test_rows_come_while_lines_still_do(self) -> None:
         command = [sys.executable, "manage.py", "graph_report"]
         with subprocess.Popen(
