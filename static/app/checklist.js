@@ -157,7 +157,8 @@ document.addEventListener(
     if (repeat) return;
     if (row.matches(".suggested-error")) {
       if (action === "no") row.querySelector("input").click();
-      else accept(row);
+      else if (action === "yes") accept(row);
+      else if (rows().some(isBlank)) focusRow(rows().find(isBlank)); // it answers questions, and none of them has the focus
     } else if (action === "no") {
       answer([row], "no");
       row.querySelector(".check-note input").focus();

@@ -117,6 +117,11 @@ def test_input_stays_while_the_draft_and_the_tabs_change(window_of, team):
     expect(page.locator("#verdict")).to_contain_text("Ghent!")
     suggestion = page.locator(".suggested-error")
     expect(suggestion).to_contain_text("Wrong or unsupported answer")
+    # The key that answers questions takes no suggestion.
+    suggestion.get_by_role("button", name="Add").focus()
+    page.keyboard.press("Shift+Y")
+    expect(page.locator(".check-item:focus-within, .check-item:focus")).to_have_count(1)
+    expect(suggestion).to_be_visible()
     suggestion.get_by_label("Drop").check()
     expect(suggestion).to_be_hidden()
     window.open_panel("Edit")

@@ -126,9 +126,9 @@ def test_the_page_says_what_there_is_to_settle_and_compares_the_errors_that_were
     assert what_differs(one) == "A reviewer escalated this dialogue. The versions differ in 1 place."
     # Two approvals of a single reviewer's stage never meet; the verdicts of the other two differ.
     item = make_item(team, "cross_check", make_document("y"))
-    tag = [{"kind": WHY, "anchor": TEXT, "note": "It is dry."}]
-    claim_and_submit(team.annotators[1], item, "approve", named_errors=tag)
-    claim_and_submit(team.annotators[2], item, "reject", named_errors=[{"kind": WHY, "anchor": TEXT}])
+    tags = [{"kind": WHY, "anchor": TEXT, "note": "It is dry."}, {"kind": WHY, "anchor": TEXT}]
+    claim_and_submit(team.annotators[1], item, "approve")
+    claim_and_submit(team.annotators[2], item, "reject", named_errors=tags)
     item.refresh_from_db()
     verdicts = load_dispute_of(team, item)
     assert what_differs(verdicts) == (
@@ -138,7 +138,7 @@ def test_the_page_says_what_there_is_to_settle_and_compares_the_errors_that_were
     found = found_errors(verdicts, load_preset("c3"))
     ((label, place, cells),) = found["rows"]
     assert (label, place) == ("Wrong or unsupported answer", "task 1, answer s1, text")
-    assert cells == [{"found": True, "notes": ["It is dry."]}, {"found": True, "notes": []}]
+    assert cells == [{"notes": []}, {"found": True, "notes": ["It is dry."]}]
     # One reviewer: what was there before is no verdict.
     alone = replace(verdicts, left=replace(verdicts.left, review=None), right=replace(one.right))
     assert what_differs(alone) == (
