@@ -42,7 +42,7 @@ class DisputeRow:
     mono: bool = False
     #: The label of a task or step that only one side has.
     one_sided: str = ""
-    #: Whether the value is marked passages, which one marks in the dialogue.
+    #: Whether the value is marked passages that the version under review asks for: one marks them in the dialogue.
     marks: bool = False
     #: Whether "none" differs from both left and right.
     may_be_none: bool = False
@@ -109,7 +109,7 @@ def dispute_row(
         left=left,
         right=right,
         mono=editor == "json" and not custom,
-        marks=asked is not None and asked.type == FieldType.SPAN,
+        marks=asked is not None and asked.type == FieldType.SPAN and base is not _NOTHING,
         one_sided=place.label if whole and (left is None or right is None) else "",
         may_be_none=(whole or name in _optional(place)) and left is not None and right is not None,
         options=options,

@@ -183,7 +183,7 @@ def count_people(*, actor: User, project: Project) -> list[PersonCount]:
     for person_id, kind, count in _tallied(project, None):
         tallies.setdefault(person_id, Tally())[_label(kinds, kind)] += count
     for person_id, tally in tallies.items():
-        out[person_id].kinds = tally.most_common(3)
+        out[person_id].kinds = tally.most_common()
     return sorted(out.values(), key=lambda row: (-row.count, str(row.person)))
 
 

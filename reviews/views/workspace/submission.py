@@ -19,7 +19,9 @@ from annotator.services.dialogues import drafts
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
 from reviews.models import Review, Verdict
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.queue import claims
+from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.training_claims import is_training_slot
 from reviews.services.submission import submit as submissions
 from reviews.services.submission.answer_times import read_times
@@ -194,8 +196,13 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
     try:
         claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
         if claim is None:
-            messages.info(request, _("You have finished all your items in this stage."))
+            sentence = _("You have finished all your items in this stage.")
             claim = claims.claim_next(actor=request.user, project=slot.project)
+            if claim is not None:
+                other = _("The next one is from “%(stage)s”. To give it back, release it.")
+                title = in_reader_language(stage_of(claim.slot).title)
+                sentence = f"{sentence} {other % {'stage': title}}"
+            messages.info(request, sentence)
     except Conflict as error:
         return redirect_refused(request, slot.project, error)
     if claim is None:
