@@ -133,7 +133,9 @@ def _pool(request: PageRequest) -> dict[str, Any] | None:
     """Return stage, share and size of the pool from which the next draw is made; None if nothing waits."""
     pools = list_pools(actor=request.user, project=request.project)
     found = next((one for one in pools if one.waiting), None)
-    return found and {"stage": found.stage, "share": percent(found.stage.entry.fraction), "waiting": found.waiting}
+    if found is None:
+        return None
+    return {"stage": found.stage, "share": percent(found.stage.entry.fraction), "waiting": found.waiting}
 
 
 def _drawing(current: progress.Progress) -> str:
