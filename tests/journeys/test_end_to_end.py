@@ -334,6 +334,7 @@ def audit(
     page = admin.page
     page.goto("/p/everyday-tools/")
     journey.look(admin)
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Draw a sample from 1 item").click()
     expect(page.locator("#toasts")).to_contain_text("1 of 1")
     window = journey.window(yuki)

@@ -135,6 +135,7 @@ def test_faulty_tasks_are_run_mended_verified_released_and_run_again(
 def draw(office, sentence):
     """Draw a round on the project's page; the next one is drawn when all its items are settled."""
     office.page.goto(reverse("project", args=[Dialogue.objects.first().project.slug]))
+    office.page.once("dialog", lambda dialog: dialog.accept())
     office.page.get_by_role("button", name=re.compile("^Draw a sample from")).click()
     expect(office.page.locator("#toasts")).to_contain_text(sentence)
 
