@@ -132,13 +132,6 @@ def prepare(
     for number, one in enumerate(_some(named_errors)):
         with refusals.collected():
             errors_found.append(_named_error(one, protocol, anchored, number))
-    if errors_found and chosen == Verdict.APPROVE and not disputed:
-        # Such as one that an edit had suggested which was undone.
-        sentence = _(
-            "You tagged an error, but approve the dialogue unchanged. Remove the tag, correct the error, or choose "
-            "another verdict."
-        )
-        refusals.found.append(Invalid(sentence, named_error=0))
     answers = read_answers(stage, content, checklist)
     noted = read_notes(stage, content, notes, answers)
     with refusals.collected():

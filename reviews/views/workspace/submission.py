@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotator.errors import Conflict, DomainError
+from annotator.errors import Conflict, DomainError, Invalid
 from annotator.presentation.changes import change_lines, value_as_text
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
@@ -84,6 +84,7 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
             require_shown(kept)
             filled = kept.form
             require_draft_version(bench.draft, seen)
+            _require_no_tag(bench, verdict, filled.get("named_errors", []))
             review = submissions.submit_review(
                 actor=request.user,
                 slot=bench.work.slot,
@@ -112,6 +113,16 @@ def submit(request: PageRequest, slot: str) -> HttpResponse:
     if refused:
         show_beside(context, refused_fields(refused, bench, seen))
     return render(request, "reviews/workspace/page.html", context, status=refused.status if refused else 200)
+
+
+def _require_no_tag(bench: Workbench, verdict: str, named_errors: list[dict[str, Any]]) -> None:
+    """Refuse to approve the unchanged dialogue with a tagged error, such as one whose edit was undone."""
+    if named_errors and verdict == Verdict.APPROVE and not bench.changed:
+        sentence = _(
+            "You tagged an error, but approve the dialogue unchanged. Remove the tag, correct the error, or choose "
+            "another verdict."
+        )
+        raise Invalid(sentence, named_error=0)
 
 
 def _submit_url(request: PageRequest, bench: Workbench) -> str:

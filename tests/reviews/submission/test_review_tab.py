@@ -70,6 +70,26 @@ def test_the_tab_is_part_of_the_workspace_and_the_submit_address_opens_it(team: 
     assert 'id="chat"' in refused.content.decode()
 
 
+def test_the_page_lets_no_error_be_tagged_in_what_is_approved_unchanged(team: Team, client: Client) -> None:
+    """Such as the error that an edit had suggested which was undone."""
+    slot = held(team, client)
+    url = reverse("workspace-submit", args=[slot.public_id])
+    client.get(url)
+    sent = {
+        "verdict": "approve",
+        "error-type": "answer_wrong",
+        "error-anchor": "/tasks/t1",
+        "error-note": "",
+        "seen": "0",
+    }
+    refused = client.post(url, sent)
+    assert refused.status_code == 422
+    assert 'id="error-type-1" aria-invalid="true"' in " ".join(refused.content.decode().split())
+    assert "You tagged an error, but approve the dialogue unchanged" in refused.content.decode()
+    assert client.post(url, sent | {"verdict": "escalate", "reason": "Is it so?"}).status_code == 302
+    assert Review.objects.get().errors.count() == 1
+
+
 def test_a_question_that_does_not_apply_is_not_asked_nor_kept(team: Team, client: Client) -> None:
     slot = held(team, client)
     text = client.get(reverse("workspace-submit", args=[slot.public_id])).content.decode()

@@ -379,15 +379,6 @@ def test_errors_that_make_no_sense(team: Team, item: Dialogue, named_error: dict
         submit(team, held(team, item), "escalate", reason="Odd.", named_errors=[named_error])
 
 
-def test_an_approval_without_a_change_contradicts_a_tagged_error(team: Team, item: Dialogue) -> None:
-    """Such as the error that an edit had suggested which was undone."""
-    claim, tags = held(team, item), [{"kind": "answer_wrong", "anchor": "/tasks/t1/steps/s1"}]
-    with pytest.raises(Invalid, match="You tagged an error, but approve the dialogue unchanged") as refused:
-        submit(team, claim, named_errors=tags)
-    assert refused.value.details["named_error"] == 0
-    assert submit(team, claim, document=changed(current(item)), named_errors=tags).verdict == "fix"
-
-
 def test_rulings_are_the_experts(team: Team, item: Dialogue) -> None:
     with pytest.raises(Invalid, match="Only senior reviewers make rulings"):
         submit(team, held(team, item), rulings={"/tasks/t1": {"choice": "left", "reason_kind": "other"}})
