@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from annotator.views.text_field import TextField
 from benchmark.core.archives.description import LICENCES, OWN_LICENCE
@@ -208,6 +209,7 @@ class ReleaseForm(forms.Form):
     )
     leave_out_gold = forms.BooleanField(
         required=False,
+        initial=True,
         label=_("Leave out the dialogues of gold items in use"),
         help_text=_("The gold items stay in use. The release then lists no draws, because these could reveal them."),
     )
@@ -217,11 +219,17 @@ class ReleaseForm(forms.Form):
         help_text=_("Otherwise the release lists what is left out."),
     )
 
-    def __init__(self, *args: Any, has_gold: bool = False, **kwargs: Any) -> None:
-        """``has_gold``: whether gold items in use could be retired by the release."""
+    def __init__(self, *args: Any, gold_count: int = 0, **kwargs: Any) -> None:
+        """``gold_count``: the number of gold items in use that the release could retire."""
         super().__init__(*args, **kwargs)
-        if not has_gold:
+        if not gold_count:
             del self.fields["leave_out_gold"]
+            return
+        self.fields["leave_out_gold"].widget.attrs["data-confirm-off"] = ngettext(
+            "It retires %(count)s gold item, because anyone can then read its answer.",
+            "It retires %(count)s gold items, because anyone can then read their answers.",
+            gold_count,
+        ) % {"count": gold_count}
 
 
 class ReleaseSettingsForm(forms.Form):

@@ -17,6 +17,7 @@
 //   data-copy="#id"            click copies that element's text (or value); data-copy-text="…" copies the given text
 //   button.fold                click shows or hides the lines after it; searching in the page shows them, too
 //   data-confirm="Question?"   on a form or its button: ask before submitting
+//   data-confirm-on, data-confirm-off   on a choice: ask this, too, if it is made, or if it isn't
 //   data-needs="selector"      on a button: with this field empty, it leads there and shows data-needs-text
 //   data-escape-to="selector"  Escape inside it moves the focus to that element
 //   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads, or the
@@ -395,6 +396,13 @@ async function copy(button) {
   }
 }
 
+/** Return what to ask before a form is sent; empty if nothing. */
+function questionOf({target: form, submitter}) {
+  const choices = [...form.elements].filter(({type, disabled}) => ["checkbox", "radio"].includes(type) && !disabled);
+  const asked = choices.map(({checked, dataset}) => (checked ? dataset.confirmOn : dataset.confirmOff));
+  return [submitter?.dataset.confirm ?? form.dataset.confirm, ...asked].filter(Boolean).join("\n\n");
+}
+
 document.addEventListener(
   "submit",
   (event) => {
@@ -407,8 +415,9 @@ document.addEventListener(
       emit("toast", {text: event.submitter.dataset.needsText});
       return;
     }
-    const question = event.submitter?.dataset.confirm ?? event.target.dataset?.confirm;
+    const question = questionOf(event);
     if (question && !confirm(question)) {
+      asking.delete(event.target);
       event.preventDefault();
       event.stopImmediatePropagation();
     }

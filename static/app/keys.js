@@ -64,7 +64,8 @@ let leavingUntil = -Infinity; // until when a move of the focus is the person's
 
 const fieldOf = (element) => element?.closest?.(TYPING) ?? null;
 
-// The browser moves the focus before it does anything else, but closes a dialog a little after Escape.
+// The browser moves the focus before it does anything else, but closes a popover a little after Escape. A dialog says
+// when: it fires "cancel" just before, however long that takes.
 const ESCAPE_MILLISECONDS = 200;
 const isLeaving = () => performance.now() < leavingUntil;
 
@@ -74,6 +75,7 @@ function leave() {
 }
 
 for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, leave, true);
+addEventListener("cancel", leave, true);
 // Somebody who clicks or presses Escape has seen where the focus is.
 addEventListener("pointerdown", () => (lostAt = -Infinity), true);
 addEventListener(

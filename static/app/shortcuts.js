@@ -120,7 +120,8 @@ document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const {ctrlKey, metaKey, altKey, target} = event;
   if ((ctrlKey || metaKey) && event.key === "Enter") {
-    if (!event.repeat && submitAround(target)) event.preventDefault();
+    if (isLeaving() || isBurst()) event.preventDefault();
+    else if (!event.repeat && submitAround(target)) event.preventDefault();
     return;
   }
   if ((ctrlKey || metaKey) && !altKey) return takeHeld(event);
@@ -140,9 +141,24 @@ document.addEventListener("keydown", (event) => {
 let leavingUntil = -Infinity;
 const isLeaving = () => performance.now() < leavingUntil;
 addEventListener("submit", ({target, defaultPrevented}) => {
-  if (!defaultPrevented && target.method === "post") leavingUntil = performance.now() + OPEN_MILLISECONDS;
+  if (defaultPrevented || target.method !== "post") return;
+  leavingUntil = performance.now() + OPEN_MILLISECONDS;
+  sessionStorage.setItem(SENT, "yes");
 });
 addEventListener("pageshow", () => (leavingUntil = -Infinity));
+
+// After a review, the next item opens by itself. A Ctrl+Enter that is pressed once more must not decide on it, so the
+// key does nothing until a second after the page has come and after the last press.
+const SENT = "assay.sent";
+const BURST_MILLISECONDS = 1000;
+let burstUntil = sessionStorage.getItem(SENT) ? performance.now() + BURST_MILLISECONDS : -Infinity;
+sessionStorage.removeItem(SENT);
+
+function isBurst() {
+  if (performance.now() > burstUntil || !document.querySelector("#workspace, #settle")) return false;
+  burstUntil = performance.now() + BURST_MILLISECONDS;
+  return true;
+}
 
 const isOpen = (select) => CSS.supports("selector(select:open)") && select.matches(":open");
 
@@ -200,10 +216,15 @@ function handle(names, event) {
     pendingUntil = performance.now() + PAIR_MILLISECONDS;
     return true;
   }
-  const text = names.map((name) => ended.get(name)).find(Boolean);
+  const text = names.map((name) => ended.get(name) ?? nothingFor(name)).find(Boolean);
   if (text) document.dispatchEvent(new CustomEvent("assay:toast", {detail: {text, tone: "info"}}));
   if (text || !document.getElementById("workspace")) return Boolean(text);
   return names.includes(scriptedKey("first-field")) && focusFirstField();
+}
+
+/** Return why a key does nothing now, of an action that is only sometimes possible. */
+function nothingFor(key) {
+  return document.querySelector(`#shortcuts [data-key="${CSS.escape(key)}"]`)?.dataset.nothing;
 }
 
 function focusFirstField() {

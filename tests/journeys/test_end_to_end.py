@@ -354,6 +354,7 @@ def freeze(journey: Journey, window: BrowserWindow, folder: Path) -> Path:
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("wild")
     journey.look(window)
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
     link = page.get_by_role("link", name=re.compile("^Download"))

@@ -126,6 +126,7 @@ def freeze(window: BrowserWindow, version: str) -> None:
     page.goto("/p/tools/releases/")
     page.get_by_label("Version").fill(version)
     page.get_by_label("Native format").select_option("wild")
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
     expect(page.get_by_role("link", name=re.compile("^Download"))).to_be_visible(timeout=60_000)

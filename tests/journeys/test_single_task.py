@@ -109,6 +109,7 @@ def test_faulty_tasks_are_run_mended_verified_released_and_run_again(
     page.goto(reverse("release-list", args=[team.project.slug]))
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("async")
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
     work_off()

@@ -100,6 +100,7 @@ def released_and_imported_again(window: BrowserWindow, project: Project, folder:
     page.goto(reverse("release-list", args=[project.slug]))
     page.get_by_label("Version").fill("1.0")
     page.get_by_label("Native format").select_option("cctu")
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
     work_off()

@@ -410,6 +410,7 @@ def test_n_goes_on_with_what_one_holds_and_escape_leaves_the_verdict(window_of, 
     expect(listed.get_by_text("Continue")).to_be_visible()
     expect(listed.get_by_text("Notices", exact=True)).to_be_visible()
     page.keyboard.press("Escape")
+    expect(listed).to_be_hidden()
     page.keyboard.press("n")
     page.wait_for_url(workspace)
     assert Claim.objects.filter(person=team.annotator, state="live").count() == 1

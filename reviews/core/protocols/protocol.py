@@ -346,6 +346,6 @@ def form_error_in_words(item: Any) -> str:
     """Return a sentence for one of the errors that a ValidationError lists."""
     given = item.get("ctx", {})
     if any(isinstance(given.get(bound), float) for bound in ("ge", "le")):
-        # The editor takes shares in per cent, JSON and presets from 0 to 1: the sentence is right for both.
-        return "Enter a share from 0 to 1 (0 % to 100 %)."
+        # The editor takes shares in per cent, JSON and presets take them from 0 to 1.
+        return "Enter a share from 0 % to 100 % (in JSON, from 0 to 1)."
     return in_words(item, _SENTENCES)

@@ -11,8 +11,11 @@ from django.utils import timezone
 from annotator.core.text import Message, counted_message, message
 from annotator.models import Dialogue, Notice, NoticeKind, Project, User
 from annotator.services.notices.notices import members_with, notify
-from reviews.core.protocols import Stage
-from reviews.models import AssignmentPlan, PlanAction, Slot, StageRun, StageRunState
+from reviews.core.protocols import AuthorRule, Stage
+from reviews.models import AssignmentPlan, CycleState, PlanAction, Slot, StageRun, StageRunState
+
+#: How many waiting disputes are tried for people who may not settle the first of them.
+WAITING = 20
 
 #: Person → their postponed notice about a lost item.
 _LATER: ContextVar[dict[int, Callable[[], object]] | None] = ContextVar("later", default=None)
@@ -40,13 +43,21 @@ def notify_losses_last() -> Iterator[None]:
         tell()
 
 
-def notify_experts(*, dialogue: Dialogue, stage: Stage, people: Iterable[int] | None = None) -> None:
-    """Notify senior reviewers (or these ``people``) of a dispute, unless they have an unread notice of another one."""
+def notify_experts(*, dialogue: Dialogue, stage: Stage, people: Iterable[int] | None = None) -> set[int]:
+    """Notify the senior reviewers who may settle a dispute (of these ``people``, or of all), unless they have an unread
+    notice of another one. Return the people who may.
+    """
     project = dialogue.project
+    able = set(_experts(project, stage) if people is None else people)
+    if stage.eligible.author is AuthorRule.NOT_AUTHOR:
+        able.discard(dialogue.owner_id)
+    if stage.eligible.not_earlier_reviewers:
+        slots = Slot.objects.filter(cycle__dialogue=dialogue, cycle__state=CycleState.ACTIVE, holder__in=able)
+        able.difference_update(slots.values_list("holder_id", flat=True))
     notify(
         actor=None,
         project=project,
-        people=_experts(project, stage) if people is None else people,
+        people=sorted(able),
         kind=NoticeKind.ESCALATION,
         text=message(
             "%(stage)s: the dispute about %(dialogue)s is waiting for a senior reviewer. Others may be waiting too.",
@@ -57,10 +68,12 @@ def notify_experts(*, dialogue: Dialogue, stage: Stage, people: Iterable[int] | 
         dialogue=dialogue,
         key=_escalation_key(project, stage),
     )
+    return able
 
 
 def pass_escalation_on(*, dialogue: Dialogue, stage: Stage) -> None:
-    """Mark unread notices of a dispute that is settled as read, and notify these people of the oldest one that waits.
+    """Mark unread notices of a dispute that is settled as read, and notify each of these people of the oldest waiting
+    one that they may settle.
 
     The run of the settled dispute is not open any more.
     """
@@ -68,17 +81,19 @@ def pass_escalation_on(*, dialogue: Dialogue, stage: Stage) -> None:
     unread = Notice.objects.unread().filter(
         person__in=_experts(project, stage), key=_escalation_key(project, stage), dialogue=dialogue
     )
-    people = list(unread.values_list("person_id", flat=True))
+    people = set(unread.values_list("person_id", flat=True))
     if not people:
         return
     unread.update(read_at=timezone.now())
     waiting = StageRun.objects.filter(
         project=project, stage=stage.key, state=StageRunState.OPEN, escalated_from__isnull=False
     )
-    following = waiting.select_related("cycle__dialogue").defer("cycle__dialogue__search_text").order_by("pk").first()
-    if following is not None:
+    waiting = waiting.select_related("cycle__dialogue").defer("cycle__dialogue__search_text").order_by("pk")
+    for following in waiting[:WAITING]:
         following.cycle.dialogue.project = project
-        notify_experts(dialogue=following.cycle.dialogue, stage=stage, people=people)
+        people -= notify_experts(dialogue=following.cycle.dialogue, stage=stage, people=people)
+        if not people:
+            return
 
 
 def _experts(project: Project, stage: Stage) -> list[int]:

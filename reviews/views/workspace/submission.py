@@ -18,6 +18,7 @@ from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, takes
+from reviews.core.protocols import StageKind
 from reviews.models import Review, Verdict
 from reviews.services.protocols.readers import in_reader_language
 from reviews.services.queue import claims
@@ -190,7 +191,10 @@ def _decided(text: str) -> dict[str, Any]:
 
 
 def after_submission(request: PageRequest, bench: Workbench, review: Review | None = None) -> HttpResponse:
-    """Open the next item, or My work. The notice offers to take the ``review`` back while that is possible."""
+    """Open the next item of the stage, or of another stage (not after expert work), or My work.
+
+    The notice offers to take the ``review`` back while that is possible.
+    """
     slot = bench.work.slot
     if is_training_slot(slot):
         # The comparison with the known answer says more than a message.
@@ -208,7 +212,9 @@ def after_submission(request: PageRequest, bench: Workbench, review: Review | No
         claim = claims.claim_next(actor=request.user, project=slot.project, stage=slot.stage)
         if claim is None:
             sentence = _("You have finished all your items in this stage.")
-            claim = claims.claim_next(actor=request.user, project=slot.project)
+            # Senior reviewers choose what they do between disputes.
+            if bench.stage.kind is not StageKind.EXPERT:
+                claim = claims.claim_next(actor=request.user, project=slot.project)
             if claim is not None:
                 other = _("The next one is from “%(stage)s”. To give it back, release it.")
                 title = in_reader_language(stage_of(claim.slot).title)

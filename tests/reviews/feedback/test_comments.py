@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotator.core.schema import canonical, read_document
 from annotator.errors import Denied, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Notice, Revision, User
+from annotator.models import Dialogue, Draft, Notice, Revision, Role, User
 from annotator.services.dialogues.drafts import open_draft
 from annotator.services.notices.notices import list_notices, mark_page_read, unread_count
 from reviews.models import Comment
@@ -26,10 +26,22 @@ from reviews.services.feedback.comments import (
     resolve_comment,
 )
 from reviews.services.feedback.mentions import find_mentions, known_mentions, suggested_names
+from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from reviews.services.queue.claims import claim_slot, release
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.submission.submit import submit_review
-from tests.factories import Team, changed, claim_and_submit, current, make_item, open_slot
+from tests.factories import (
+    Team,
+    begin,
+    changed,
+    claim_and_submit,
+    current,
+    give_role,
+    make_dialogue,
+    make_item,
+    make_user,
+    open_slot,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -135,6 +147,40 @@ def test_experts_hear_once_that_something_waits(team: Team) -> None:
         claim_and_submit(team.senior, settled, "reject")
         unread = Notice.objects.filter(kind="escalation", read_at=None)
         assert [one.target for one in unread] == waiting
+
+
+def test_a_notice_of_a_dispute_goes_to_those_who_may_settle_it(team: Team) -> None:
+    """A senior reviewer who has reviewed it before is notified of the next one instead."""
+    protocol = current_protocol(team.project)
+    assert protocol is not None
+    expert = protocol.stages[-1]
+    eligible = expert.eligible.model_copy(update={"not_earlier_reviewers": True})
+    stages = (*protocol.stages[:-1], expert.model_copy(update={"eligible": eligible}))
+    adopt_protocol(
+        actor=team.administrator, project=team.project, protocol=protocol.model_copy(update={"stages": stages})
+    )
+    other = give_role(team.project, make_user(), Role.SENIOR_REVIEWER, Role.ANNOTATOR)
+    reviewer = give_role(team.project, team.annotators[2], Role.SENIOR_REVIEWER)
+    first, second = make_item(team, "expert"), make_item(team, "expert")
+
+    def notified() -> set[tuple[User, str]]:
+        rows = Notice.objects.filter(kind="escalation", read_at=None).select_related("person")
+        return {(one.person, one.target) for one in rows}
+
+    assert notified() == {(person, first.get_absolute_url()) for person in (team.senior, other)}
+    third = make_dialogue(team.project)
+    begin(team.project, [third])
+    for _ in range(2):
+        claim_and_submit(team.annotator, third)
+    claim_and_submit(team.annotators[1], third, "approve")
+    claim_and_submit(other, third, "fix", document=changed(current(third)))
+    assert notified() == {(person, first.get_absolute_url()) for person in (team.senior, other)} | {
+        (reviewer, third.get_absolute_url())
+    }
+    claim_and_submit(team.senior, first, "reject")
+    assert (team.senior, second.get_absolute_url()) in notified()
+    claim_and_submit(team.senior, second, "reject")
+    assert notified() == {(person, third.get_absolute_url()) for person in (team.senior, reviewer)}
 
 
 # --- blind ------------------------------------------------------------------------------------------------------------

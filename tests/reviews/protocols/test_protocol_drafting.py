@@ -44,7 +44,7 @@ def test_what_is_no_number_is_said_at_its_place() -> None:
 def test_a_share_that_cannot_be_is_refused_in_per_cent_too() -> None:
     """The form takes per cent: “1.0 or less” would be one per cent there."""
     _, problems = check(overlay(c3(), [("%/stages/3/entry/send_back/above", ["700"])]))
-    assert [one.message for one in problems] == ["Enter a share from 0 to 1 (0 % to 100 %)."]
+    assert [one.message for one in problems] == ["Enter a share from 0 % to 100 % (in JSON, from 0 to 1)."]
 
 
 def test_stages_are_added_moved_and_removed() -> None:
