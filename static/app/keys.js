@@ -59,13 +59,13 @@ export const scriptedKey = (name) => document.querySelector(`[data-scripted="${n
 // --- fields ---------------------------------------------------------------------------------------------------------------
 
 let field = null; // the field with the focus
+let lost = null; // the field that the focus was taken from last
 let lostAt = -Infinity;
 let leavingUntil = -Infinity; // until when a move of the focus is the person's
 
 const fieldOf = (element) => element?.closest?.(TYPING) ?? null;
 
-// The browser moves the focus before it does anything else, but closes a popover a little after Escape. A dialog says
-// when: it fires "cancel" just before, however long that takes.
+// The browser moves the focus before it does anything else, but closes a popover a little after Escape.
 const ESCAPE_MILLISECONDS = 200;
 const isLeaving = () => performance.now() < leavingUntil;
 
@@ -75,7 +75,16 @@ function leave() {
 }
 
 for (const type of ["pointerdown", "mousedown", "pointerup", "mouseup", "click"]) addEventListener(type, leave, true);
-addEventListener("cancel", leave, true);
+// What is closed takes its fields along, but the browser takes the focus from them only with a later frame.
+function forgetWithin({target, newState}) {
+  const inside = field ?? lost;
+  if (newState === "open" || !inside || !target.contains?.(inside)) return;
+  field = null;
+  lostAt = -Infinity;
+}
+
+addEventListener("close", forgetWithin, true); // of a dialog
+addEventListener("toggle", forgetWithin, true); // of a drawer or a menu
 // Somebody who clicks or presses Escape has seen where the focus is.
 addEventListener("pointerdown", () => (lostAt = -Infinity), true);
 addEventListener(
@@ -93,7 +102,7 @@ addEventListener(
 /** Note when a field has lost the focus although the person did not leave it. */
 function look() {
   if (!field || fieldOf(document.activeElement) === field) return;
-  if (!isLeaving() && !fieldOf(document.activeElement)) lostAt = performance.now();
+  if (!isLeaving() && !fieldOf(document.activeElement)) [lost, lostAt] = [field, performance.now()];
   field = null;
   watcher.disconnect();
 }

@@ -121,7 +121,10 @@ document.addEventListener("keydown", (event) => {
   const {ctrlKey, metaKey, altKey, target} = event;
   if ((ctrlKey || metaKey) && event.key === "Enter") {
     if (isLeaving() || isBurst()) event.preventDefault();
-    else if (!event.repeat && submitAround(target)) event.preventDefault();
+    else if (!event.repeat && submitAround(target)) {
+      sentAt = performance.now();
+      event.preventDefault();
+    }
     return;
   }
   if ((ctrlKey || metaKey) && !altKey) return takeHeld(event);
@@ -139,11 +142,12 @@ document.addEventListener("keydown", (event) => {
 
 // A form that leads to another page has been sent: what is typed until it arrives is for nothing on this one.
 let leavingUntil = -Infinity;
+let sentAt = -Infinity; // when Ctrl+Enter was pressed last
 const isLeaving = () => performance.now() < leavingUntil;
 addEventListener("submit", ({target, defaultPrevented}) => {
   if (defaultPrevented || target.method !== "post") return;
   leavingUntil = performance.now() + OPEN_MILLISECONDS;
-  sessionStorage.setItem(SENT, "yes");
+  if (performance.now() - sentAt < OPEN_MILLISECONDS) sessionStorage.setItem(SENT, "yes");
 });
 addEventListener("pageshow", () => (leavingUntil = -Infinity));
 
