@@ -3,7 +3,8 @@
 // kept input is sent, and the server answers with the form that shows it, including its rows and a newer version.
 //
 //   <form data-form-draft="fresh" data-draft-leads="PATH">   shows what is stored. Storing it leads to the page PATH
-//   <form data-form-draft="unsaved" …>   an answer that shows input that is not stored: kept at once
+//   <form data-form-draft="unsaved" …>   an answer that shows input that is not stored: kept at once, unless the person
+//                                        has reloaded it and typed more before
 //   <form data-form-draft="same" …>      an answer that shows no more than what is stored: kept input is dropped
 //   <form data-form-draft="passed" …>    carries the input to a further step: nothing is typed in it
 //   #draft-question                      the question, hidden; #draft-continue is its form, [data-draft-discard] discards
@@ -86,9 +87,12 @@ function leave({target, defaultPrevented}) {
 if (form) {
   unsend();
   const {formDraft} = form.dataset;
-  if (formDraft === "unsaved") keep();
+  // Reloaded, an answer shows what was sent, and not what has been typed into it since.
+  const isReloaded = /** @type {PerformanceNavigationTiming} */ (performance.getEntriesByType("navigation")[0])?.type === "reload";
+  const isOlder = formDraft === "unsaved" && isReloaded && raw(key) && JSON.parse(raw(key)).body !== start;
+  if (formDraft === "unsaved" && !isOlder) keep();
   if (formDraft === "same" || (formDraft === "fresh" && raw(key) && JSON.parse(raw(key)).body === start)) remove(key);
-  if (formDraft === "fresh") ask();
+  if (formDraft === "fresh" || isOlder) ask();
   if (formDraft !== "passed") for (const type of ["input", "change"]) form.addEventListener(type, keep);
   // The bar at the foot of the page is outside of the form.
   addEventListener("submit", refuse, true);

@@ -89,3 +89,22 @@ def test_the_protocol_editor_keeps_added_rows_and_typed_json_and_discards_on_req
     page.goto(address)
     expect(page.get_by_label("Title").first).to_have_value("First look")
     expect(page.locator("#draft-question")).to_be_hidden()
+
+
+def test_what_is_typed_into_a_refused_form_is_kept_when_the_page_is_reloaded(window_of, team, page_problems):
+    page_problems.allow("status of 422")
+    page = window_of(team.administrator).page
+    page.goto(f"/p/{team.project.slug}/protocol/edit/")
+    limit = page.get_by_label("Alarm limit")
+    limit.fill("-5")
+    page.get_by_role("button", name="Review changes").click()
+    expect(page.locator("main")).to_contain_text("Enter a share from 0 % to 100 %")
+    page.reload()
+    # Nothing was typed since: there is nothing to choose.
+    expect(limit).to_have_value("-5")
+    expect(page.locator("#draft-question")).to_be_hidden()
+    limit.fill("21")
+    page.reload()
+    expect(page.locator("#draft-question")).to_be_focused()
+    page.get_by_role("button", name="Continue with them").click()
+    expect(limit).to_have_value("21")
