@@ -11,10 +11,11 @@ from annotator.core.comparison import Discrepancy, Label, lookup, readable, valu
 from annotator.core.comparison.anchors import ordered_list, split
 from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.consequences import is_whole
-from annotator.core.fields import FieldType, value_words
+from annotator.core.fields import CustomField, FieldType, value_words
 from annotator.errors import Invalid
 from annotator.presentation.components.labels import labels_at, words_of
 from annotator.translation import place_name
+from reviews.services.submission.passages import passages_of, text_of
 from reviews.services.submission.rulings import Dispute, is_text, read_rulings, with_value
 
 _NOTHING = object()
@@ -30,7 +31,7 @@ class DisputeRow:
     anchor: str
     place: str
     label: str
-    #: text, json, label, dependencies, or order (which has no third version).
+    #: text, json, label, dependencies, passages (one a line), or order (which has no third version).
     editor: str
     left: str | None
     right: str | None
@@ -93,6 +94,8 @@ def dispute_row(
     options = [(key, _(label)) for key, label in labels_at(name).items()] if editor == "label" else []
     if asked is not None and asked.type in (FieldType.CHOICE, FieldType.SCALE):
         editor, options = "label", asked.choices
+    if asked is not None and asked.type is FieldType.SPAN and _are_lines(place.anchor, asked, dispute, draft):
+        editor = "passages"
 
     def said(value: Any) -> str:
         return value_words(value, asked) if custom else shown(value, name)
@@ -125,7 +128,7 @@ def dispute_row(
         row.base_is = "right"
     else:
         row.base, row.three_way = base_text, True
-    plain = _prefilled(place, editor) if editor in ("text", "json", "label") else ""
+    plain = _prefilled(place, editor) if editor in ("text", "json", "label", "passages") else ""
     if not row.value or (row.value == plain and row.choice != "third"):
         row.value = _edited(place, base, draft, editor) or plain
     return row
@@ -161,6 +164,15 @@ def _editor(place: Discrepancy, name: str, order: bool) -> str:
     if name == "depends_on":
         return "dependencies"
     return "text" if is_text(place) else "json"
+
+
+def _are_lines(anchor: str, field: CustomField, dispute: Dispute, draft: dict[str, Any] | None) -> bool:
+    """Return whether all versions of marked words can be written as lines."""
+    for document in (dispute.left.document, dispute.aligned, draft):
+        spans = None if document is None else lookup(document, anchor, None)
+        if document is not None and spans and passages_of(spans, text_of(document, anchor, field)) is None:
+            return False
+    return True
 
 
 def _optional(place: Discrepancy) -> tuple[str, ...]:
@@ -200,6 +212,8 @@ def _prefilled(place: Discrepancy, editor: str) -> str:
 
 
 def _written(value: Any, editor: str) -> str:
+    if editor == "passages" and isinstance(value, list):
+        return "\n".join(one["text"] for one in value)
     if editor == "json" and isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return "" if value is None else value_text(value)

@@ -28,7 +28,7 @@ from annotator.core.comparison.changes import same_value
 from annotator.core.comparison.discrepancies import differences
 from annotator.core.comparison.field_titles import field_at
 from annotator.core.editing.json_text import JsonProblem, read_json
-from annotator.core.fields import CustomField
+from annotator.core.fields import CustomField, FieldType
 from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.errors import Invalid
 from annotator.models import Revision
@@ -36,6 +36,7 @@ from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.revisions import as_stored
 from annotator.translation import place_name
 from reviews.models import Review, Slot, Verdict
+from reviews.services.submission.passages import read_passages, text_of
 
 #: ``none``: remove what both sides have.
 CHOICES = ("left", "right", "third", "none")
@@ -408,12 +409,21 @@ def is_text(place: Discrepancy) -> bool:
 
 
 def read_value(line: RulingLine, place: Discrepancy, dispute: Dispute) -> Any:
-    """Return a typed third value as a text if the disputed values are texts, else parsed as JSON.
+    """Return a typed third value as a text if the disputed values are texts, as the spans of its lines if words are
+    marked, else parsed as JSON.
 
     Raises Invalid for typed text that is not JSON. A value sent by a program stays as it is.
     """
     if not line.typed or not isinstance(line.value, str) or is_text(place):
         return line.value
+    asked = dispute.field_at(place.anchor)
+    if asked is not None and asked.type is FieldType.SPAN and not line.value.lstrip().startswith("["):
+        documents = (dispute.left.document, dispute.aligned, dispute.base)
+        try:
+            return read_passages(line.value, (text_of(one, place.anchor, asked) for one in documents))
+        except Invalid as problem:
+            sentence = f"{capital(dispute.words(place.anchor))}: {problem.sentence}"
+            raise Invalid(sentence, anchor=place.anchor) from None
     try:
         return read_json(line.value)
     except JsonProblem as problem:
