@@ -41,7 +41,7 @@ def refuse(
     if _is_api(request):
         return JsonResponse({"error": code, "sentence": sentence, "details": details or {}}, status=status)
     template = "components/refusal.html" if getattr(request, "htmx", False) else "error.html"
-    return render(request, template, _page(status, sentence, _way_back(request)), status=status)
+    return render(request, template, _page(status, sentence, _way_back(request, status)), status=status)
 
 
 def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
@@ -62,9 +62,11 @@ def _is_api(request: HttpRequest) -> bool:
     return request.path.startswith("/api/") and not request.path.startswith("/api/docs/")
 
 
-def _way_back(request: HttpRequest) -> str:
-    """Return the page that a form was sent from, or the page asked for; empty if unknown."""
-    return request.get_full_path() if request.method in ("GET", "HEAD") else came_from(request)
+def _way_back(request: HttpRequest, status: int) -> str:
+    """Return the page that a form was sent from, or the page asked for; empty if unknown, or if it says the same."""
+    if request.method in ("GET", "HEAD"):
+        return "" if status in (409, 410) else request.get_full_path()
+    return came_from(request)
 
 
 def came_from(request: HttpRequest) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -196,6 +197,11 @@ class ComposeForm(forms.Form):
     )
 
 
+def _at_most(count: int) -> str:
+    sentence = ngettext("At most %(count)s dialogue goes in.", "At most %(count)s dialogues go in.", count)
+    return sentence % {"count": intcomma(count)}
+
+
 class ReleaseForm(forms.Form):
     version = forms.CharField(
         max_length=40,
@@ -219,17 +225,21 @@ class ReleaseForm(forms.Form):
         help_text=_("Otherwise the release lists what is left out."),
     )
 
-    def __init__(self, *args: Any, gold_count: int = 0, **kwargs: Any) -> None:
-        """``gold_count``: the number of gold items in use that the release could retire."""
+    def __init__(self, *args: Any, verified: int = 0, gold_count: int = 0, **kwargs: Any) -> None:
+        """``verified``: the number of dialogues that could go in; ``gold_count``: those of gold items in use."""
         super().__init__(*args, **kwargs)
         if not gold_count:
             del self.fields["leave_out_gold"]
             return
-        self.fields["leave_out_gold"].widget.attrs["data-confirm-off"] = ngettext(
-            "It retires %(count)s gold item, because anyone can then read its answer.",
-            "It retires %(count)s gold items, because anyone can then read their answers.",
+        retires = ngettext(
+            "%(count)s gold item is retired, because anyone can then read its answer.",
+            "%(count)s gold items are retired, because anyone can then read their answers.",
             gold_count,
-        ) % {"count": gold_count}
+        ) % {"count": intcomma(gold_count)}
+        self.fields["leave_out_gold"].widget.attrs |= {
+            "data-confirm-on": _at_most(verified - gold_count),
+            "data-confirm-off": f"{_at_most(verified)} {retires}",
+        }
 
 
 class ReleaseSettingsForm(forms.Form):

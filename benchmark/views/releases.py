@@ -39,7 +39,8 @@ def release_list(request: PageRequest) -> HttpResponse:
     project = request.project
     is_admin = Role.ADMINISTRATOR in request.roles
     preview = preview_release(actor=request.user, project=project) if is_admin else None
-    form = ReleaseForm(request.POST or None, gold_count=preview.gold_count if preview else 0)
+    counts = {"verified": preview.verified, "gold_count": preview.gold_count} if preview else {}
+    form = ReleaseForm(request.POST or None, **counts)
     if request.method == "POST":
         require_administrator(actor=request.user, project=project)
         if form.is_valid():

@@ -123,6 +123,7 @@ document.addEventListener("keydown", (event) => {
     if (isLeaving() || isBurst()) event.preventDefault();
     else if (!event.repeat && submitAround(target)) {
       sentAt = performance.now();
+      burstUntil = sentAt + BURST_MILLISECONDS;
       event.preventDefault();
     }
     return;
@@ -151,18 +152,28 @@ addEventListener("submit", ({target, defaultPrevented}) => {
 });
 addEventListener("pageshow", () => (leavingUntil = -Infinity));
 
-// After a review, the next item opens by itself. A Ctrl+Enter that is pressed once more must not decide on it, so the
-// key does nothing until a second after the page has come and after the last press.
+// Ctrl+Enter that is pressed once more, out of habit or because the page seemed slow, must not decide on what has just
+// come up: the Review tab, the next item, the next step of a form. It does nothing until a second after the last press,
+// and after the page has come, unless the person has used another key or the mouse meanwhile.
 const SENT = "assay.sent";
 const BURST_MILLISECONDS = 1000;
 let burstUntil = sessionStorage.getItem(SENT) ? performance.now() + BURST_MILLISECONDS : -Infinity;
 sessionStorage.removeItem(SENT);
 
 function isBurst() {
-  if (performance.now() > burstUntil || !document.querySelector("#workspace, #settle")) return false;
+  if (performance.now() > burstUntil) return false;
   burstUntil = performance.now() + BURST_MILLISECONDS;
   return true;
 }
+
+addEventListener("pointerdown", () => (burstUntil = -Infinity), true);
+addEventListener(
+  "keydown",
+  ({key}) => {
+    if (!["Enter", "Control", "Meta", "Shift", "Alt"].includes(key)) burstUntil = -Infinity;
+  },
+  true,
+);
 
 const isOpen = (select) => CSS.supports("selector(select:open)") && select.matches(":open");
 

@@ -340,6 +340,7 @@ def audit(
     window = journey.window(yuki)
     window.take_next("Expert verification")
     expect(window.page.get_by_role("heading", level=1)).to_have_text(SECOND)
+    window.page.once("dialog", lambda dialog: dialog.accept())
     window.submit("Approve")
     dialogue.refresh_from_db()
     assert dialogue.status == "verified"

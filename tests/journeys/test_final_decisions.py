@@ -54,32 +54,42 @@ def test_a_release_is_frozen_after_a_question_which_names_the_gold_items(window_
     leave_out.check()
     page.get_by_role("button", name="Freeze").click()
     page.wait_for_url("**/releases/*/")
-    question = (
-        "Freeze a release of 1 verified dialogue? It can’t be changed or deleted, and its version can’t be used again."
-    )
-    retires = "It retires 1 gold item, because anyone can then read its answer."
-    assert asked == [question, f"{question}\n\n{retires}", question]
+    question = "Freeze a release? It can’t be changed or deleted, and its version can’t be used again.\n\nAt most"
+    spares = f"{question} 0 dialogues go in."
+    retires = f"{question} 1 dialogue goes in. 1 gold item is retired, because anyone can then read its answer."
+    assert asked == [spares, retires, spares]
     assert Release.objects.get().leave_out_gold
 
 
-def test_a_senior_reviewer_is_asked_before_a_rejection_and_sends_once(window_of, audited):
+def test_a_senior_reviewer_is_asked_before_a_final_verdict_and_sends_once(window_of, audited):
     window = open_workspace(window_of, audited, audited.senior, stage="expert")
     page = window.page
     first = page.url
     asked: list[str] = []
-    page.once("dialog", lambda one: (asked.append(one.message), one.dismiss()))
+    answers = [False, False, True]
+    page.on("dialog", lambda one: (asked.append(one.message), one.accept() if answers.pop(0) else one.dismiss()))
     page.keyboard.press("z")
     expect(page.locator("#toasts")).to_contain_text("There is no review that you can take back.")
+    # The same key twice opens the Review tab, and no more.
+    page.keyboard.press("ControlOrMeta+Enter")
+    page.wait_for_url("**/submit/?verdict=approve**")
+    page.keyboard.press("ControlOrMeta+Enter")
+    approve = page.get_by_role("radio", name="Approve", exact=True)
+    expect(approve).to_be_checked()
+    assert asked == []
+    page.keyboard.press("a")
+    with page.expect_event("dialog"):
+        page.keyboard.press("ControlOrMeta+Enter")
+    assert asked == ["Approve the dialogue? Your review ends this stage, so this can’t be undone."]
     page.keyboard.press("x")
-    page.wait_for_url("**/submit/**")
     page.locator("#reason").fill("It asks for nothing that a tool could do.")
     with page.expect_event("dialog"):
         page.keyboard.press("ControlOrMeta+Enter")
-    assert asked == ["Reject the dialogue? What you corrected in it is not used, and this can’t be undone."]
+    assert asked[1:] == ["Reject the dialogue? What you corrected in it is not used, and this can’t be undone."]
     expert = Review.objects.filter(person=audited.senior)
     assert not expert.exists()
     # Pressed again and again, the key sends one review and does nothing to the next item.
-    page.get_by_role("radio", name="Approve", exact=True).check()
+    approve.check()
     for _ in range(3):
         page.keyboard.press("ControlOrMeta+Enter")
     expect(page.locator("#toasts")).to_contain_text("submitted. Its stage has ended")

@@ -1,6 +1,6 @@
 """Who can be assigned which slots, and why not, for many slots and people in a fixed number of queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -14,6 +14,7 @@ from reviews.services.queue.abilities import unfit_for
 from reviews.services.queue.absence import absent_people
 from reviews.services.queue.claim_rows import stage_of
 from reviews.services.queue.eligibility import HeldSlot, refusal
+from reviews.services.queue.trainees import in_training
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,19 @@ class Takers:
     absent: Mapping[int, str]
     #: Person → dialogue → why it doesn't fit their languages and skills.
     not_for: Mapping[int, Mapping[int, str]]
+    #: People who get only training items now.
+    trainees: Set[int]
 
     def unfit(self, slot: Slot) -> set[int]:
-        """Return the keys of people whose languages and skills the slot's dialogue doesn't fit."""
-        return {person for person, dialogues in self.not_for.items() if slot.dialogue_id in dialogues}
+        """Return the keys of people in training, or whose languages and skills the slot's dialogue doesn't fit."""
+        return set(self.trainees) | {
+            person for person, dialogues in self.not_for.items() if slot.dialogue_id in dialogues
+        }
 
     def why_not(self, slot: Slot, person: User, roles: frozenset[Role], *, all_the_same: bool = False) -> str:
         """Return why the slot can't be assigned to a person, as a sentence; blank if it can.
 
-        ``all_the_same``: even if it doesn't fit their languages and skills.
+        ``all_the_same``: even if it doesn't fit their languages and skills, or they are in training.
         """
         mine = self.held.get((slot.cycle_id, person.pk), [])
         # Whom it is reserved for now does not matter: that changes.
@@ -53,6 +58,8 @@ class Takers:
             return _("Already assigned to this person.")
         if (slot.stage_run_id, person.pk) in self.promised:
             return _("Another review of this item is assigned to this person.")
+        if self.trainees & {person.pk} and not all_the_same:
+            return _("Gets only training items until the training is passed.")
         return "" if all_the_same else self.not_for.get(person.pk, {}).get(slot.dialogue_id, "")
 
 
@@ -65,4 +72,5 @@ def read_takers(project: Project, slots: Sequence[Slot], people: People) -> Take
         promised=read_promised(slots, persons),
         absent=absent_people(project),
         not_for=unfit_for(abilities, [slot.dialogue_id for slot in slots]),
+        trainees=in_training(project, persons),
     )

@@ -84,6 +84,13 @@ def standing_of(*, project: Project, person: User) -> Standing | None:
     return next(iter(standings(project, [person])), None)
 
 
+def in_training(project: Project, people: Iterable[User]) -> set[int]:
+    """Return the keys of the people who get only training items now."""
+    if not Training.objects.filter(project=project, enabled=True).exists():
+        return set()
+    return {one.person.pk for one in standings(project, people) if one.needs_training}
+
+
 def lock_trainee(project: Project, person: User) -> Trainee:
     """Return the row of a person in the training, locked. The caller has locked their membership."""
     Trainee.objects.get_or_create(project=project, person=person)

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.errors import Conflict, Denied, Hidden, Invalid
-from annotator.models import Dialogue, Draft, Event, Notice, User, Waiver
+from annotator.models import Dialogue, Draft, Event, Notice, Role, User, Waiver
 from annotator.services.dialogues.revisions import check_document
 from reviews.models import (
     Claim,
@@ -19,6 +19,7 @@ from reviews.models import (
     SlotState,
     TrainingResult,
 )
+from reviews.services.assignments.takers import read_takers
 from reviews.services.queue.claims import claim_next, claim_slot, release, skip
 from reviews.services.queue.trainees import list_training_items, standing_of
 from reviews.services.queue.training_claims import NotReady
@@ -99,6 +100,20 @@ def test_a_new_member_gets_only_training_items_in_order_until_they_pass(team: Te
     assert Event.objects.filter(kind="training.passed", actor=person).count() == 1
     [notice] = Notice.objects.filter(person=team.administrator, target__endswith="/training/")
     assert notice.text == f"{person} passed the training with 1 of 2 items right."
+
+
+def test_work_is_not_assigned_to_people_in_training_unless_one_insists(team: Team) -> None:
+    switch_on(team, items=1)
+    make_item(team, STAGE)
+    trainee = team.annotators[4]
+    roles = [(trainee, frozenset({Role.ANNOTATOR}))]
+    [slot] = Slot.objects.filter(state="open", is_gold=False).select_related("protocol")[:1]
+    takers = read_takers(team.project, [slot], roles)
+    assert takers.why_not(slot, *roles[0]) == "Gets only training items until the training is passed."
+    assert takers.why_not(slot, *roles[0], all_the_same=True) == ""
+    assert takers.unfit(slot) == {trainee.pk}
+    answer(trainee, take(trainee, team), right=True)
+    assert read_takers(team.project, [slot], roles).why_not(slot, *roles[0]) == ""
 
 
 def test_who_fails_may_try_again_and_then_an_administrator_decides(team: Team) -> None:
