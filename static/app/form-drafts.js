@@ -94,6 +94,11 @@ if (form) {
   if (formDraft === "same" || (formDraft === "fresh" && raw(key) && JSON.parse(raw(key)).body === start)) remove(key);
   if (formDraft === "fresh" || isOlder) ask();
   if (formDraft !== "passed") for (const type of ["input", "change"]) form.addEventListener(type, keep);
+  // Enter in a field sends no long form; Ctrl+Enter and the button do.
+  form.addEventListener("keydown", (event) => {
+    const isPlain = event.key === "Enter" && !event.ctrlKey && !event.metaKey && !event.isComposing;
+    if (isPlain && event.target.matches("input:not([type=checkbox], [type=radio], [type=submit])")) event.preventDefault();
+  });
   // The bar at the foot of the page is outside of the form.
   addEventListener("submit", refuse, true);
   document.addEventListener("submit", leave);

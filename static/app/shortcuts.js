@@ -135,11 +135,28 @@ document.addEventListener("keydown", (event) => {
   if (saves && !target.multiple && !("letters" in target.dataset) && event.key.length === 1 && event.key !== " " && !isOpen(target)) {
     event.preventDefault();
   }
+  if (isSameKeyAgain(event)) return event.preventDefault();
   if (!isOn() || isTyping(event) || isLeaving() || ["Shift", "Tab", " "].includes(event.key)) return;
   // Enter presses what has the focus.
   if (event.key === "Enter" && target.closest?.("a[href], button, summary, input, [role=button], [role=option]")) return;
-  if (handle(namesOf(event), event)) event.preventDefault();
+  if (!handle(namesOf(event), event)) return;
+  taken = {key: event.key, at: performance.now()};
+  event.preventDefault();
 });
+
+// A key that leads into a field and is held a little too long, or pressed twice, is not meant as text.
+const AGAIN_MILLISECONDS = 400;
+let taken = {key: "", at: -Infinity}; // the last key that did something
+
+function isSameKeyAgain({key, target}) {
+  const now = performance.now();
+  if (key === taken.key && now - taken.at < AGAIN_MILLISECONDS && target.closest?.(TEXT)) {
+    taken.at = now;
+    return true;
+  }
+  if (key !== "Shift") taken = {key: "", at: -Infinity};
+  return false;
+}
 
 // A form that leads to another page has been sent: what is typed until it arrives is for nothing on this one.
 let leavingUntil = -Infinity;

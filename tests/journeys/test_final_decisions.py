@@ -14,6 +14,16 @@ from tests.reviews.gold.gold_team import gold_team, make_gold
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+#: Presses `x` twice in one moment. Returns whether each was taken as a key, and where the focus is.
+PRESS_TWICE = """() => {
+  const press = () => {
+    const event = new KeyboardEvent("keydown", {key: "x", bubbles: true, cancelable: true});
+    document.activeElement.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  return [press(), press(), document.activeElement.id];
+}"""
+
 
 @pytest.fixture
 def audited(team):
@@ -81,7 +91,8 @@ def test_a_senior_reviewer_is_asked_before_a_final_verdict_and_sends_once(window
     with page.expect_event("dialog"):
         page.keyboard.press("ControlOrMeta+Enter")
     assert asked == ["Approve the dialogue? Your review ends this stage, so this can’t be undone."]
-    page.keyboard.press("x")
+    assert page.evaluate(PRESS_TWICE) == [True, True, "reason"]
+    expect(page.locator("#reason")).to_have_value("")
     page.locator("#reason").fill("It asks for nothing that a tool could do.")
     with page.expect_event("dialog"):
         page.keyboard.press("ControlOrMeta+Enter")
