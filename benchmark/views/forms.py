@@ -16,6 +16,7 @@ from benchmark.core.files.extensions import LAST_PARTS, SHOWN
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.core.formats.mapping import roles_of
 from benchmark.models import AtConflicts
+from benchmark.services.releases.preview import Preview
 from benchmark.views.mode_forms import ModeForm
 
 FORMAT_TITLES = {
@@ -225,9 +226,12 @@ class ReleaseForm(forms.Form):
         help_text=_("Otherwise the release lists what is left out."),
     )
 
-    def __init__(self, *args: Any, verified: int = 0, gold_count: int = 0, **kwargs: Any) -> None:
-        """``verified``: the number of dialogues that could go in; ``gold_count``: those of gold items in use."""
+    def __init__(self, *args: Any, preview: Preview | None = None, **kwargs: Any) -> None:
+        """``preview``: of the release; None for people who can't freeze one."""
         super().__init__(*args, **kwargs)
+        verified, gold_count = (preview.verified, preview.gold_count) if preview else (0, 0)
+        if preview and preview.last_format:
+            self.fields["native_format"].initial = preview.last_format
         if not gold_count:
             del self.fields["leave_out_gold"]
             return

@@ -39,8 +39,7 @@ def release_list(request: PageRequest) -> HttpResponse:
     project = request.project
     is_admin = Role.ADMINISTRATOR in request.roles
     preview = preview_release(actor=request.user, project=project) if is_admin else None
-    counts = {"verified": preview.verified, "gold_count": preview.gold_count} if preview else {}
-    form = ReleaseForm(request.POST or None, **counts)
+    form = ReleaseForm(request.POST or None, preview=preview)
     if request.method == "POST":
         require_administrator(actor=request.user, project=project)
         if form.is_valid():

@@ -18,6 +18,7 @@
 //   button.fold                click shows or hides the lines after it; searching in the page shows them, too
 //   data-confirm="Question?"   on a form or its button: ask before submitting
 //   data-confirm-on, data-confirm-off   on a choice: ask this, too, if it is made, or if it isn't
+//   data-confirm-with="selector"   on such a choice: only if this field is filled in; else the server asks for it
 //   data-needs="selector"      on a button: with this field empty, it leads there and shows data-needs-text
 //   data-escape-to="selector"  Escape inside it moves the focus to that element
 //   data-autofocus             focused once, when a swap brings it; an error summary also when its page loads, or the
@@ -399,7 +400,11 @@ async function copy(button) {
 /** Return what to ask before a form is sent; empty if nothing. */
 function questionOf({target: form, submitter}) {
   const choices = [...form.elements].filter(({type, disabled}) => ["checkbox", "radio"].includes(type) && !disabled);
-  const asked = choices.map(({checked, dataset}) => (checked ? dataset.confirmOn : dataset.confirmOff));
+  const asked = choices.map(({checked, dataset}) => {
+    const field = dataset.confirmWith && document.querySelector(dataset.confirmWith);
+    if (field && !field.value.trim()) return "";
+    return checked ? dataset.confirmOn : dataset.confirmOff;
+  });
   return [submitter?.dataset.confirm ?? form.dataset.confirm, ...asked].filter(Boolean).join("\n\n");
 }
 

@@ -186,12 +186,21 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("change", ({target, isTrusted}) => {
-  if (target.name === "verdict") verdict = target.value;
+  if (target.name === "verdict") chooseVerdict(target.value);
   if (target.matches?.(".suggested-error input")) goOn(target.closest(".suggested-error"));
   if (isTrusted && target.matches?.(".check-item input[type=radio]")) noteTimes([target.closest(".check-item")]);
   showBlank();
   countErrors();
 });
+
+/** Note the verdict, also in the address: reloading the page must not choose an earlier one. */
+function chooseVerdict(value) {
+  verdict = value;
+  const address = new URL(location.href);
+  if (!address.pathname.endsWith("/submit/")) return;
+  address.searchParams.set("verdict", value);
+  history.replaceState(history.state, "", address);
+}
 
 // A key has chosen the verdict: what is missing is the reason, or an answer.
 document.addEventListener("click", ({target, isTrusted}) => {

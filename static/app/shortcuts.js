@@ -122,8 +122,8 @@ document.addEventListener("keydown", (event) => {
   if ((ctrlKey || metaKey) && event.key === "Enter") {
     if (isLeaving() || isBurst()) event.preventDefault();
     else if (!event.repeat && submitAround(target)) {
-      sentAt = performance.now();
-      burstUntil = sentAt + BURST_MILLISECONDS;
+      burstUntil = performance.now() + BURST_MILLISECONDS;
+      sessionStorage.setItem(SENT, String(Date.now()));
       event.preventDefault();
     }
     return;
@@ -160,12 +160,9 @@ function isSameKeyAgain({key, target}) {
 
 // A form that leads to another page has been sent: what is typed until it arrives is for nothing on this one.
 let leavingUntil = -Infinity;
-let sentAt = -Infinity; // when Ctrl+Enter was pressed last
 const isLeaving = () => performance.now() < leavingUntil;
 addEventListener("submit", ({target, defaultPrevented}) => {
-  if (defaultPrevented || target.method !== "post") return;
-  leavingUntil = performance.now() + OPEN_MILLISECONDS;
-  if (performance.now() - sentAt < OPEN_MILLISECONDS) sessionStorage.setItem(SENT, "yes");
+  if (!defaultPrevented && target.method === "post") leavingUntil = performance.now() + OPEN_MILLISECONDS;
 });
 addEventListener("pageshow", () => (leavingUntil = -Infinity));
 
@@ -174,8 +171,9 @@ addEventListener("pageshow", () => (leavingUntil = -Infinity));
 // and after the page has come, unless the person has used another key or the mouse meanwhile.
 const SENT = "assay.sent";
 const BURST_MILLISECONDS = 1000;
-let burstUntil = sessionStorage.getItem(SENT) ? performance.now() + BURST_MILLISECONDS : -Infinity;
-sessionStorage.removeItem(SENT);
+// Whether the page has come soon after that key, as the answer to a form or by a link.
+const hasCome = Date.now() - Number(sessionStorage.getItem(SENT)) < OPEN_MILLISECONDS;
+let burstUntil = hasCome ? performance.now() + BURST_MILLISECONDS : -Infinity;
 
 function isBurst() {
   if (performance.now() > burstUntil) return false;

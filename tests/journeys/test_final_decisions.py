@@ -1,5 +1,7 @@
 """What can't be taken back is asked first, and a key pressed too often decides nothing."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -97,6 +99,11 @@ def test_a_senior_reviewer_is_asked_before_a_final_verdict_and_sends_once(window
     with page.expect_event("dialog"):
         page.keyboard.press("ControlOrMeta+Enter")
     assert asked[1:] == ["Reject the dialogue? What you corrected in it is not used, and this can’t be undone."]
+    # What was chosen last is chosen after a reload, too, whatever opened the Review tab.
+    expect(page).to_have_url(re.compile("verdict=reject"))
+    page.reload()
+    expect(page.get_by_role("radio", name="Reject", exact=True)).to_be_checked()
+    expect(page.locator("#reason")).to_have_value("It asks for nothing that a tool could do.")
     expert = Review.objects.filter(person=audited.senior)
     assert not expert.exists()
     # Pressed again and again, the key sends one review and does nothing to the next item.
@@ -108,3 +115,19 @@ def test_a_senior_reviewer_is_asked_before_a_final_verdict_and_sends_once(window
     assert page.url != first
     assert [one.verdict for one in expert] == ["approve"]
     assert Slot.objects.filter(stage="expert", state="claimed", holder=audited.senior).count() == 1
+
+
+def test_the_key_that_leads_back_to_a_dispute_does_not_settle_it(window_of, team):
+    make_item(team, "expert")
+    page = open_workspace(window_of, team, team.senior, stage="expert").page
+    page.get_by_role("link", name="Edit the dialogue").click()
+    expect(page.get_by_role("button", name="Back to the dispute")).to_be_visible()
+    for _ in range(2):
+        page.keyboard.press("ControlOrMeta+Enter")
+    page.wait_for_url("**/settle/")
+    # Had the second one been sent, the page would say what is open.
+    page.keyboard.press("j")
+    expect(page.locator("#place-1")).to_be_focused()
+    expect(page.locator("#refused-decision")).to_have_text("")
+    page.keyboard.press("ControlOrMeta+Enter")
+    expect(page.locator("#refused-decision")).to_contain_text("Settle every place")
