@@ -124,7 +124,7 @@ def test_the_key_that_leads_back_to_a_dispute_does_not_settle_it(window_of, team
     expect(page.get_by_role("button", name="Back to the dispute")).to_be_visible()
     for _ in range(2):
         page.keyboard.press("ControlOrMeta+Enter")
-    page.wait_for_url("**/settle/")
+    page.wait_for_url("**/settle/**")
     # Had the second one been sent, the page would say what is open.
     page.keyboard.press("j")
     expect(page.locator("#place-1")).to_be_focused()
