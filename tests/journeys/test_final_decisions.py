@@ -117,7 +117,8 @@ def test_a_senior_reviewer_is_asked_before_a_final_verdict_and_sends_once(window
     assert Slot.objects.filter(stage="expert", state="claimed", holder=audited.senior).count() == 1
 
 
-def test_the_key_that_leads_back_to_a_dispute_does_not_settle_it(window_of, team):
+def test_the_key_that_leads_back_to_a_dispute_does_not_settle_it(window_of, team, page_problems):
+    page_problems.allow("status of 422")
     make_item(team, "expert")
     page = open_workspace(window_of, team, team.senior, stage="expert").page
     page.get_by_role("link", name="Edit the dialogue").click()
