@@ -181,7 +181,7 @@ function isBurst() {
   return true;
 }
 
-addEventListener("pointerdown", () => (burstUntil = -Infinity), true);
+for (const type of ["pointerdown", "input"]) addEventListener(type, () => (burstUntil = -Infinity), true);
 addEventListener(
   "keydown",
   ({key}) => {
