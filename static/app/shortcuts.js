@@ -176,7 +176,8 @@ const hasCome = Date.now() - Number(sessionStorage.getItem(SENT)) < OPEN_MILLISE
 let burstUntil = hasCome ? performance.now() + BURST_MILLISECONDS : -Infinity;
 
 function isBurst() {
-  if (performance.now() > burstUntil) return false;
+  // The checklist has asked, and says itself when one has had the time to read that.
+  if (performance.now() > burstUntil || document.querySelector("[data-unanswered][data-asked]:not([hidden])")) return false;
   burstUntil = performance.now() + BURST_MILLISECONDS;
   return true;
 }
@@ -254,7 +255,7 @@ function handle(names, event) {
 
 /** Return why a key does nothing now, of an action that is only sometimes possible. */
 function nothingFor(key) {
-  return document.querySelector(`#shortcuts [data-key="${CSS.escape(key)}"]`)?.dataset.nothing;
+  return document.querySelector(`#shortcuts [data-nothing-for="${CSS.escape(key)}"]`)?.dataset.nothing;
 }
 
 function focusFirstField() {
