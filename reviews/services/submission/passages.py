@@ -1,12 +1,14 @@
 """A third version of marked words: the words themselves, one passage a line, instead of JSON with positions."""
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison import lookup
 from annotator.core.fields import CustomField
+from annotator.core.schema.labels import MAX_SPANS
 from annotator.errors import Invalid
 
 
@@ -34,7 +36,8 @@ def read_passages(typed: str, texts: Iterable[str]) -> list[dict[str, Any]]:
 
     Raises Invalid if a passage is in no text, or in one more than once.
     """
-    passages = [line.strip() for line in typed.splitlines() if line.strip()]
+    # One more than a label may have, which is refused: each line is searched for in a whole text.
+    passages = list(islice(filter(None, map(str.strip, typed.splitlines())), MAX_SPANS + 1))
     if not passages:
         raise Invalid(_("Enter at least one passage."))
     problem = ""

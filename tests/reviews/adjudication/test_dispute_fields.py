@@ -7,8 +7,11 @@ import pytest
 
 from annotator.core.comparison import discrepancies
 from annotator.core.fields import read_fields
+from annotator.core.schema import SchemaProblem
+from annotator.core.schema.labels import MAX_SPANS
 from annotator.errors import Invalid
 from reviews.services.adjudication.dispute_rows import DisputeRow, dispute_row, unwritten
+from reviews.services.submission.passages import read_passages
 from reviews.services.submission.rulings import Dispute, Side, read_rulings, read_value
 from tests.annotator.core.test_custom_fields import FIELDS, labelled
 
@@ -71,6 +74,14 @@ def test_a_third_version_of_marked_words_is_the_words_one_passage_a_line() -> No
             third(dispute, typed)
         assert refused.value.sentence == f"Task 1, “Evidence”: {problem}"
         assert refused.value.details["anchor"] == row.anchor
+
+
+def test_more_marked_words_than_a_label_has_are_refused() -> None:
+    text = " ".join(f"word{number:03}" for number in range(MAX_SPANS + 50))
+    spans = read_passages("\n".join(text.split()), [text])
+    assert len(spans) == MAX_SPANS + 1
+    with pytest.raises(SchemaProblem, match="list of spans"):
+        labelled({"evidence": spans})
 
 
 def test_marked_words_that_lines_could_not_tell_apart_stay_json() -> None:
