@@ -46,7 +46,9 @@ function freshToken() {
   const meta = document.querySelector('meta[name="csrf-token"]');
   const token = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/)?.[1];
   if (!token || isSomebodyElses()) return meta?.content;
-  for (const field of document.querySelectorAll('input[name="csrfmiddlewaretoken"]')) field.value = token;
+  for (const field of document.querySelectorAll('input[name="csrfmiddlewaretoken"]')) {
+    if (field.value !== token) field.value = token;
+  }
   return token;
 }
 
@@ -326,13 +328,17 @@ function fade(notice) {
   start();
 }
 
-// What floats above the foot of the page must know how high it is.
+// What floats above the foot of the page must know how high it is. Properties of the root would be less code, but each
+// change of them computes the styles of the whole page again.
 const measured = new Map([[toasts, "--toasts"], [document.querySelector("body > .bar"), "--bar"]]);
+const heights = new CSSStyleSheet();
+heights.replaceSync(".toasts, .unfolded, .drawer, .inspector-side, :is(main, .chat, .inspector-side)::after {}");
+document.adoptedStyleSheets.push(heights);
 const measure = new ResizeObserver((changes) => {
-  for (const {target} of changes) {
-    const {height} = target.getBoundingClientRect();
-    document.documentElement.style.setProperty(measured.get(target), `${height}px`);
-  }
+  const {style} = heights.cssRules[0];
+  for (const {target, borderBoxSize} of changes) style.setProperty(measured.get(target), `${borderBoxSize[0].blockSize}px`);
+  const foot = [...measured.values()].map((name) => style.getPropertyValue(name) || "0px");
+  document.documentElement.style.scrollPaddingBlockEnd = `calc(${foot.join(" + ")})`;
 });
 for (const element of measured.keys()) if (element) measure.observe(element);
 
