@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Error, Page, sync_playwright  # noqa: E402
 
 from scripts.bench_report import percentile, print_progress  # noqa: E402
 from scripts.demo import SIGN_INS  # noqa: E402
@@ -51,25 +51,6 @@ async ([act, done]) => {
   });
   return performance.now() - begin;
 }
-"""
-
-#: Keeps the moment of the next click, in milliseconds since 1970, for the page that follows. Playwright waits until the
-#: button has not moved for two frames, and then clicks.
-_NOTE_CLICK = """
-() => {
-  const note = ({timeStamp}) => sessionStorage.setItem("clicked", performance.timeOrigin + timeStamp);
-  addEventListener("click", note, {capture: true, once: true});
-}
-"""
-
-#: Resolves to the moment of the page's first paint, in milliseconds since 1970.
-_PAINTED = """
-() => new Promise((resolve) => {
-  new PerformanceObserver((list) => {
-    const [paint] = list.getEntriesByName("first-contentful-paint");
-    if (paint) resolve(performance.timeOrigin + paint.startTime);
-  }).observe({type: "paint", buffered: true});
-})
 """
 
 
@@ -114,6 +95,9 @@ _CALL = (click(_FIRST_CALL), f"{_ON_FIRST} && document.querySelector('#f-argumen
 
 #: What the dialogue says about its first task is not what `window.waits` remembers.
 _HEAD_CHANGED = "'waits' in window && document.querySelector('#chat .task-head').textContent !== window.waits"
+
+#: The form of the review is gone, and no page was loaded.
+_OTHER_ITEM = "!document.querySelector('#verdict') && document.querySelector('#chat .turn')"
 
 _UNMARKED = ("document.activeElement.blur()", "!document.querySelector('#chat mark.source')")
 
@@ -207,7 +191,7 @@ def measured(page: Page, action: Action) -> Reaction:
 
 
 def submission_times(page: Page, most: int) -> list[float]:
-    """Submit up to `most` items. Return the milliseconds from each click on Submit to the next item's first paint."""
+    """Submit up to `most` items. Return the milliseconds from each click on Submit until the next item is painted."""
     times: list[float] = []
     while len(times) < most and "/work/" in page.url:
         slot = page.url.partition("?")[0].partition("submit/")[0]
@@ -215,17 +199,12 @@ def submission_times(page: Page, most: int) -> list[float]:
         page.wait_for_load_state("networkidle")
         page.locator("#reason").fill("Not needed.")
         page.wait_for_timeout(1200)
-        page.evaluate(_NOTE_CLICK)
-        page.get_by_role("button", name="Submit and open next").click(no_wait_after=True)
-        wait_for_other(page, slot)
-        page.wait_for_load_state("load")
-        if "/work/" in page.url:
-            times.append(page.evaluate(_PAINTED) - float(page.evaluate("sessionStorage.getItem('clicked')")))
+        try:
+            times.append(page.evaluate(_MEASURE, [click("#verdict [data-primary]"), _OTHER_ITEM]))
+        except Error:
+            # There is no other item: the browser has left the page.
+            page.wait_for_url(lambda url: "/work/" not in url)
     return times
-
-
-def wait_for_other(page: Page, slot: str) -> None:
-    page.wait_for_url(lambda url: slot not in url)
 
 
 def reaction(title: str, times: Sequence[float], budget: int) -> Reaction:

@@ -324,6 +324,7 @@ function fade(notice) {
     tick(seconds);
   };
   for (const type of ["pointerenter", "focusin"]) notice.addEventListener(type, stop);
+  document.addEventListener("assay:item-comes", stop, {once: true});
   for (const type of ["pointerleave", "focusout"]) notice.addEventListener(type, start);
   start();
 }
@@ -335,7 +336,7 @@ const heights = new CSSStyleSheet();
 heights.replaceSync(".toasts, .unfolded, .drawer, .inspector-side, :is(main, .chat, .inspector-side)::after {}");
 document.adoptedStyleSheets.push(heights);
 const measure = new ResizeObserver((changes) => {
-  const {style} = heights.cssRules[0];
+  const {style} = /** @type {CSSStyleRule} */ (heights.cssRules[0]);
   for (const {target, borderBoxSize} of changes) style.setProperty(measured.get(target), `${borderBoxSize[0].blockSize}px`);
   const foot = [...measured.values()].map((name) => style.getPropertyValue(name) || "0px");
   document.documentElement.style.scrollPaddingBlockEnd = `calc(${foot.join(" + ")})`;

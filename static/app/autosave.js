@@ -65,7 +65,7 @@ const shown = {
   before: undefined, // the version that the editor showed before the answer
   staysAt: undefined, // id of the current place in the dialogue, if the open editor stays
 };
-const asLoaded = document.querySelector("[data-save-text]")?.textContent;
+let asLoaded = document.querySelector("[data-save-text]")?.textContent;
 
 const root = () => document.querySelector("[data-draft]");
 const emit = (name, detail) => document.dispatchEvent(new CustomEvent(`assay:${name}`, {detail}));
@@ -484,14 +484,27 @@ addEventListener("beforeunload", (event) => {
 // Going back shows the page as it was loaded, with an old version: load it again.
 const stale = root() && performance.getEntriesByType("navigation")[0]?.type === "back_forward";
 if (stale) location.reload();
-else {
-  queue.adopt();
+else begin();
+
+/** Send what was left when the draft was last open. */
+function begin() {
+  queue.begin();
   putBack();
+  if (queue.edits.length) {
+    // htmx starts when the document is ready.
+    if (document.readyState === "complete") queue.run();
+    else addEventListener("load", () => queue.run(), {once: true});
+  } else if (root()?.dataset.unfinished) {
+    queue.settle();
+  }
 }
-if (queue.edits.length) {
-  // htmx starts when the document is ready; send what was left then.
-  if (document.readyState === "complete") queue.run();
-  else addEventListener("load", () => queue.run(), {once: true});
-} else if (root()?.dataset.unfinished) {
-  queue.settle();
-}
+
+document.addEventListener("assay:item-comes", () => {
+  for (const timer of typing.values()) clearTimeout(timer);
+  typing.clear();
+});
+document.addEventListener("assay:item", () => {
+  asLoaded = document.querySelector("[data-save-text]")?.textContent;
+  announced = "";
+  begin();
+});

@@ -345,6 +345,13 @@ document.addEventListener(
   true,
 );
 
+document.addEventListener("assay:item-comes", () => {
+  current = undefined;
+  verdict = "";
+  asked = false;
+  clearTimeout(reading);
+});
+
 // --- the form is rendered again -----------------------------------------------------------------------------------------
 
 let shown = null; // the form that the page shows

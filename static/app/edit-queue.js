@@ -64,6 +64,16 @@ export class EditQueue {
     return later.some((other) => other.state === "unsent" && isSamePlace(other, edit));
   }
 
+  /** Go on with another draft. What is left of the last one stays in the browser. */
+  begin() {
+    this.#cancelRetry();
+    this.#failures = 0;
+    this.edits = [];
+    this.savedAt = undefined;
+    this.state = "saved";
+    this.adopt();
+  }
+
   /** Load the edits that an earlier page left in the browser. */
   adopt() {
     const draft = this.#host.draft();
@@ -132,6 +142,10 @@ export class EditQueue {
     this.current = null;
     const outcome = edit.outcome ?? "offline";
     delete edit.outcome;
+    if (edit.draft !== this.#host.draft()) {
+      if (outcome === "saved") this.#forget(edit);
+      return "saved";
+    }
     if (outcome === "saved") {
       this.#failures = 0;
       this.savedAt = new Date();

@@ -29,6 +29,12 @@ function target(all, step) {
   return step > 0 ? 0 : all.length - 1;
 }
 
+document.addEventListener("assay:item-comes", () => {
+  last = "";
+  lastAt = null;
+  wanted = null;
+});
+
 function move(step) {
   const all = links();
   if (!all.length) return;

@@ -312,6 +312,13 @@ document.addEventListener("htmx:after:swap", () => {
 
 if (panel()) oneStop();
 
+document.addEventListener("assay:item-comes", () => {
+  stop();
+  focusNext = "";
+  marking = "";
+  clearTimeout(pointing);
+});
+
 // --- mark values in the dialogue ----------------------------------------------------------------------------------------------------
 
 let marking = ""; // anchor of the value to mark in the dialogue

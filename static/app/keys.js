@@ -85,6 +85,11 @@ function forgetWithin({target, newState}) {
 
 addEventListener("close", forgetWithin, true); // of a dialog
 addEventListener("toggle", forgetWithin, true); // of a drawer or a menu
+// The next item takes all of the last one along.
+document.addEventListener("assay:item-comes", () => {
+  field = null;
+  lostAt = -Infinity;
+});
 // Somebody who clicks or presses Escape has seen where the focus is.
 addEventListener("pointerdown", () => (lostAt = -Infinity), true);
 addEventListener(

@@ -165,6 +165,7 @@ addEventListener("submit", ({target, defaultPrevented}) => {
   if (!defaultPrevented && target.method === "post") leavingUntil = performance.now() + OPEN_MILLISECONDS;
 });
 addEventListener("pageshow", () => (leavingUntil = -Infinity));
+document.addEventListener("assay:item", () => (leavingUntil = -Infinity));
 
 // Ctrl+Enter that is pressed once more, out of habit or because the page seemed slow, must not decide on what has just
 // come up: the Review tab, the next item, the next step of a form. It does nothing until a second after the last press,
@@ -172,8 +173,10 @@ addEventListener("pageshow", () => (leavingUntil = -Infinity));
 const SENT = "assay.sent";
 const BURST_MILLISECONDS = 1000;
 // Whether the page has come soon after that key, as the answer to a form or by a link.
-const hasCome = Date.now() - Number(sessionStorage.getItem(SENT)) < OPEN_MILLISECONDS;
-let burstUntil = hasCome ? performance.now() + BURST_MILLISECONDS : -Infinity;
+const hasCome = () => Date.now() - Number(sessionStorage.getItem(SENT)) < OPEN_MILLISECONDS;
+const endOfBurst = () => (hasCome() ? performance.now() + BURST_MILLISECONDS : -Infinity);
+let burstUntil = endOfBurst();
+document.addEventListener("assay:item", () => (burstUntil = endOfBurst()));
 
 function isBurst() {
   // The checklist has asked, and says itself when one has had the time to read that.
@@ -215,6 +218,14 @@ function isElsewhere(element, item) {
 
 const ended = new Map(); // key → why it does nothing any more
 document.addEventListener("assay:key-ended", ({detail: {key, text}}) => ended.set(key, text));
+document.addEventListener("assay:item-comes", () => {
+  ended.clear();
+  pendingUntil = 0;
+  link = null;
+  lastItem = null;
+  waiting = [];
+  deletion = null;
+});
 
 function handle(names, event) {
   const before = performance.now() < pendingUntil ? pending : "";

@@ -533,6 +533,8 @@ forgetStored();
 mark();
 restore();
 
+document.addEventListener("assay:item", forgetStored);
+
 // “Go to change” leads to what could not be saved, “Go to the comment” to one that was not sent.
 const asks = new URLSearchParams(location.search);
 if (asks.has("at")) {

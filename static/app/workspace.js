@@ -132,6 +132,21 @@ if (side && new URLSearchParams(location.search).has("at")) {
   if (part) show(part, {centred: true});
 }
 
+document.addEventListener("assay:item-comes", () => {
+  wasVisible = false;
+  wanted = "";
+  asked = "";
+  for (const drawer of document.querySelectorAll(":is(.drawer, .unfolded):popover-open")) drawer.hidePopover();
+  for (const menu of document.querySelectorAll("#toolbar details.menu")) menu.open = false;
+  const field = document.querySelector("[data-search-in]");
+  if (field) field.value = "";
+  setSheet("closed");
+});
+document.addEventListener("assay:item", () => {
+  seen = current()?.id ?? "";
+  for (const pane of [document.scrollingElement, document.querySelector(".chat"), side]) pane.scrollTop = 0;
+});
+
 // The dialogue follows the checklist.
 let asked = ""; // the id of the task whose questions had the focus last
 

@@ -46,6 +46,7 @@ MIDDLEWARE = [
     "annotator.views.middleware.FormAddressMiddleware",
     "annotator.views.middleware.NulMiddleware",
     "annotator.views.middleware.DomainErrorMiddleware",
+    "reviews.views.workspace.next_item.NextItemMiddleware",
     "annotator.views.middleware.FilterMiddleware",
 ]
 

@@ -43,6 +43,7 @@ from reviews.views.workspace.case_editor import case_editor
 from reviews.views.workspace.composite_editor import composite_editor
 from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 from reviews.views.workspace.label_editor import label_editor
+from reviews.views.workspace.next_item import assets_version
 from reviews.views.workspace.review_tab import review_context
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
@@ -138,6 +139,7 @@ def workbench_context(
     context: dict[str, Any] = {f"{name}_url": url for name, url in links.items()} | {
         **_CHOICES,
         "work_url": work_url,
+        "assets": assets_version(),
         "tabs": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
             for key, label in TABS.items()

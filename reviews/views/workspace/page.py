@@ -38,6 +38,7 @@ from reviews.views.refused_claims import redirect_refused
 from reviews.views.workspace.context import PANELS, active_seconds, seen_version, workbench_context
 from reviews.views.workspace.graph import open_bench, refused_edge
 from reviews.views.workspace.leaving import undo_url
+from reviews.views.workspace.next_item import is_asked_for, next_item
 from reviews.views.workspace.operations import operation_of
 
 #: Edits of one field; the inspector keeps its shape.
@@ -77,6 +78,8 @@ def workspace(request: PageRequest, slot: str) -> HttpResponse:
         return render(request, "reviews/workspace/reference/body.html", context)
     if request.htmx:
         return update_page(request, bench, context, inspector=True)
+    if is_asked_for(request):
+        return next_item(request, context)
     return render(request, "reviews/workspace/page.html", context)
 
 
