@@ -187,12 +187,15 @@ function inherit(form) {
   remove(newest[0]);
 }
 
-addEventListener("pagehide", () => {
+function leave() {
   for (const form of document.querySelectorAll("form[data-keep]")) {
     const text = root() && raw(keyOf(form));
     if (text) write(keyOf(form), {...JSON.parse(text), gone: true});
   }
-});
+}
+
+addEventListener("pagehide", leave);
+document.addEventListener("assay:item-comes", leave);
 
 /** Return the values of the fields, or with `rendered` those that the server rendered. */
 function bodyOf(fields, rendered = false) {

@@ -87,8 +87,11 @@ def visible_comments(*, actor: User, dialogue: Dialogue) -> list[Comment]:
 
 def veil_comments(rows: Iterable[Comment], *, actor: User, dialogue: Dialogue) -> list[Comment]:
     """Return comments of a dialogue; if the actor must be blind to it, without the names of others."""
+    found = list(rows)
+    if not found:
+        return []
     blind = blind_to(actor=actor, dialogues=[dialogue.pk])
-    seen = veil(rows, actor=actor, blind=blind, people=["author", "resolved_by"])
+    seen = veil(found, actor=actor, blind=blind, people=["author", "resolved_by"])
     if blind:
         _veil_mentions([comment for comment in seen if comment.author_id != actor.pk], actor, dialogue)
     return seen
