@@ -28,6 +28,8 @@ from scripts.private_services import find_chromium, free_port  # noqa: E402
 TIMES, SUBMISSIONS = 30, 20
 #: Not counted: they compile templates and scripts.
 _FIRST_ONES = 3
+#: Milliseconds before each action. A person acts no sooner, and what the action before began has ended.
+_REST = 250
 #: The first one works on what she holds. Each of them submits items until no other is left.
 PEOPLE = ("amina", "emeka", "dilara", "boris")
 BUDGET, BUDGET_OF_NEXT = 100, 150
@@ -183,10 +185,11 @@ def measured(page: Page, action: Action) -> Reaction:
         for act, done in action.prepare:
             if not page.evaluate(f"Boolean({done})"):
                 page.evaluate(_MEASURE, [act, done])
+        page.wait_for_timeout(_REST)
         took = page.evaluate(_MEASURE, [action.act, action.done])
         if number >= _FIRST_ONES:
             times.append(took)
-        page.wait_for_timeout(60)
+        page.wait_for_timeout(_REST)
     return reaction(action.title, times, BUDGET)
 
 

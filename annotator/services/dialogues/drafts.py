@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,9 @@ from annotator.core.schema import SchemaProblem, canonical, load_text
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import message
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Draft, DraftStep, Revision, StepState, User
+from annotator.models import Dialogue, Draft, DraftStep, Membership, Revision, StepState, User
+from annotator.models.content import GoldRole
+from annotator.models.people import OVERSEERS
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
 from annotator.services.dialogues.composites import with_member
@@ -107,16 +109,22 @@ def _begin(actor: User, dialogue: Dialogue, base: Revision, branch: str) -> Draf
     return draft
 
 
-def load_draft(*, actor: User, public_id: str, for_update: bool = False) -> Draft:
-    """Return the actor's own open draft of a dialogue that they may see. Raises Hidden."""
-    drafts = Draft.objects.select_related("dialogue__project", "base", "toolset_revision")
-    if for_update:
-        drafts = drafts.select_for_update(of=("self",), no_key=True)
-    workable = Dialogue.objects.workable_by(actor)
-    draft = drafts.filter(author=actor, public_id=public_id, closed_at=None, dialogue__in=workable).first()
-    if draft is None:
+def load_draft(*, actor: User, public_id: str) -> Draft:
+    """Lock and return the actor's own open draft of a dialogue that they may see. Raises Hidden."""
+    found = _lock_draft(actor.pk, public_id) if actor.is_active else []
+    if not found or not actor.reaches(found[0].dialogue.project_id):
         raise Hidden(_("This draft doesn’t exist. You may have submitted it in another window."))
-    return draft
+    return found[0]
+
+
+@compiled
+def _lock_draft(author_id: int, public_id: str) -> QuerySet[Draft]:
+    """Return the draft if its dialogue may be worked on (``Dialogue.objects.workable_by``)."""
+    roles = Membership.objects.reading().filter(project=OuterRef("dialogue__project"), user=author_id)
+    shown = ~Q(dialogue__gold_role=GoldRole.ANSWER) | Exists(roles.filter(role__in=OVERSEERS))
+    drafts = Draft.objects.filter(Exists(roles), shown, author=author_id, public_id=public_id, closed_at=None)
+    drafts = drafts.select_related("dialogue__project", "base", "toolset_revision").defer("dialogue__search_text")
+    return drafts.select_for_update(of=("self",), no_key=True)
 
 
 def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: int, edit_id: str = "") -> Edited:
@@ -127,7 +135,7 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
     """
     edit_id = _readable(edit_id)
     with transaction.atomic():
-        draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+        draft = load_draft(actor=actor, public_id=draft.public_id)
         if edit_id and draft.steps.filter(edit_id=edit_id).exists():
             return Edited(draft, str(operation.get("anchor", "")))
         document = draft.document()
@@ -173,7 +181,7 @@ def undo_and_redo(draft: Draft) -> tuple[bool, bool]:
 def replace_draft(*, actor: User, draft: Draft, document: dict[str, Any], operation: str) -> Draft:
     """Replace the whole document of the draft (a merge, a reset) as one step that can be undone."""
     with transaction.atomic():
-        draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+        draft = load_draft(actor=actor, public_id=draft.public_id)
         after = canonical(document)
         if after != draft.content:
             _store(draft, {"op": operation}, after)
@@ -194,7 +202,7 @@ def rebase_draft(
     remain, returns them and stores nothing. Undoing the merge restores the base, so that it has to be merged again.
     """
     with transaction.atomic():
-        draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+        draft = load_draft(actor=actor, public_id=draft.public_id)
         if draft.base_id == onto.pk:
             return draft, []
         three = (draft.base.document(), draft.document(), onto.document())
@@ -231,7 +239,7 @@ def _store(draft: Draft, operation: dict[str, Any], after: str, edit_id: str = "
 def _step(*, actor: User, draft: Draft, back: bool, edit_id: str) -> Edited:
     edit_id = _readable(edit_id)
     with transaction.atomic():
-        draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+        draft = load_draft(actor=actor, public_id=draft.public_id)
         done = draft.steps.filter(edit_id=edit_id).first() if edit_id else None
         if done is not None:
             return Edited(draft, str(done.operation.get("anchor", "")))
@@ -264,7 +272,7 @@ def note_move(*, actor: User, draft: Draft, operation: dict[str, Any], edit_id: 
     Once for each ``edit_id``: returns None the second time. The caller is in a transaction.
     """
     edit_id = _readable(edit_id)
-    draft = load_draft(actor=actor, public_id=draft.public_id, for_update=True)
+    draft = load_draft(actor=actor, public_id=draft.public_id)
     if edit_id and draft.steps.filter(edit_id=edit_id).exists():
         return None
     _move(draft, draft.content, operation=operation, edit_id=edit_id, state=StepState.MOVE)

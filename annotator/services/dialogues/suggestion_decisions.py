@@ -94,7 +94,7 @@ def refuse_suggestion(*, actor: User, draft: Draft, public_id: str) -> None:
     """Record that the actor refuses a suggestion; it changes nothing in their draft. Raises Hidden."""
     with transaction.atomic():
         suggestion = _lock(draft, public_id)
-        _decide(actor, load_draft(actor=actor, public_id=draft.public_id, for_update=True), suggestion,
+        _decide(actor, load_draft(actor=actor, public_id=draft.public_id), suggestion,
                 DecisionOutcome.REFUSED)  # fmt: skip
 
 
