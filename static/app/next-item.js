@@ -67,15 +67,16 @@ document.addEventListener("htmx:after:request", (event) => {
   next.leadsTo = response.headers.get("X-Leads-To") ?? "";
   if (!item) return event.preventDefault();
   next.item = JSON.parse(item);
+  // Like on a page that was loaded, no field has the focus. Removing one that has it would compute styles twice.
+  document.getElementById("main").focus({preventScroll: true});
   emit("item-comes");
   address = next.item.url;
   history.pushState(null, "", address);
   Object.assign(workspace().dataset, next.item.data);
 });
 
-/** Begin like a page that was loaded: nothing has the focus, and screen readers say what has come. */
+/** Begin like a page that was loaded; screen readers say what has come. */
 function arrive() {
-  document.getElementById("main").focus({preventScroll: true});
   emit("item");
   emit("announce", {text: document.title});
 }

@@ -295,3 +295,15 @@ test("typing shows that something will be saved, unless there is news that is wo
   queue.expect();
   assert.equal(queue.state, "offline");
 });
+
+test("what is left of a draft stays in the browser, and its answer changes nothing in the next one", async () => {
+  const {queue, around, type, answer} = harness();
+  type("/a", "words");
+  around.draft = () => "d2";
+  queue.begin();
+  await answer("lost");
+  assert.deepEqual([queue.state, queue.edits], ["saved", []]);
+  around.draft = () => "d1";
+  queue.begin();
+  assert.deepEqual(queue.edits.map(({body}) => body), ["words"]);
+});
