@@ -212,6 +212,13 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx}}) => {
   before.set(ctx, {ids, item, index, had: document.activeElement !== document.body});
 });
 
+// An element that is removed with the focus has the styles of the half-changed page computed: it loses the focus before.
+document.addEventListener("htmx:before:swap", ({detail: {tasks}}) => {
+  const focused = document.activeElement;
+  const goes = ({target, swapSpec}) => target !== document.body && target?.contains?.(focused) && /^(outer|inner)HTML$/.test(swapSpec?.style ?? swapSpec);
+  if (focused !== document.body && tasks?.some(goes)) focused.blur();
+});
+
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {
   const wanted = document.querySelector("[data-autofocus]");
   const {ids = [], item, index = -1, had = false} = before.get(ctx) ?? {};
