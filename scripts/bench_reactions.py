@@ -55,39 +55,14 @@ async ([act, done]) => {
 }
 """
 
-#: Returns how many milliseconds the page's processor takes for the same work each time.
-_YARDSTICK = """
-() => {
-  const begin = performance.now();
-  let sum = 0;
-  for (let i = 0; i < 2e6; i += 1) sum = (sum + i * i) % 1000003;
-  return performance.now() - begin + sum * 0;
-}
-"""
-#: A machine that others use, too, runs at times at half its speed. Up to this factor, it runs at its own.
-_FULL_SPEED = 1.3
-
-
-@dataclass(frozen=True)
-class Sample:
-    """How long one action took, and the yardstick around it, in milliseconds."""
-
-    took: float
-    yardstick: float
-
 
 @dataclass(frozen=True)
 class Reaction:
-    """One line of the table: milliseconds from the action to the painted answer.
-
-    ``at_full_speed``: the 95th percentile while nothing else slowed the machine down, of ``counted`` times.
-    """
+    """One line of the table: milliseconds from the action to the painted answer."""
 
     title: str
     median: float
     high: float
-    at_full_speed: float
-    counted: int
     budget: int
 
 
@@ -176,16 +151,16 @@ def measure_reactions(address: str) -> list[Reaction]:
         raise Stop("Chromium is not installed (Debian: apt-get install chromium-headless-shell).")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium)
-        found: list[tuple[str, list[Sample], int]] = []
-        samples: list[Sample] = []
+        found: list[Reaction] = []
+        times: list[float] = []
         for person in PEOPLE:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             sign_in(page, address, person)
-            found = found or [(action.title, measured(page, action), BUDGET) for action in ACTIONS]
-            samples += submissions(page, SUBMISSIONS + _FIRST_ONES - len(samples))
+            found = found or [measured(page, action) for action in ACTIONS]
+            times += submission_times(page, SUBMISSIONS + _FIRST_ONES - len(times))
             page.close()
         browser.close()
-    return reactions([*found, ("submit → next item", samples[_FIRST_ONES:], BUDGET_OF_NEXT)])
+    return [*found, reaction("submit → next item", times[_FIRST_ONES:], BUDGET_OF_NEXT)]
 
 
 def sign_in(page: Page, address: str, person: str) -> None:
@@ -203,66 +178,48 @@ def open_next(page: Page) -> None:
     page.wait_for_load_state("networkidle")
 
 
-def measured(page: Page, action: Action) -> list[Sample]:
+def measured(page: Page, action: Action) -> Reaction:
     """Do one action many times."""
-    samples = []
+    times = []
     for number in range(TIMES + _FIRST_ONES):
         for act, done in action.prepare:
             if not page.evaluate(f"Boolean({done})"):
                 page.evaluate(_MEASURE, [act, done])
         page.wait_for_timeout(_REST)
-        sample = measured_once(page, action.act, action.done)
+        took = page.evaluate(_MEASURE, [action.act, action.done])
         if number >= _FIRST_ONES:
-            samples.append(sample)
+            times.append(took)
         page.wait_for_timeout(_REST)
-    return samples
+    return reaction(action.title, times, BUDGET)
 
 
-def measured_once(page: Page, act: str, done: str) -> Sample:
-    before = page.evaluate(_YARDSTICK)
-    took = page.evaluate(_MEASURE, [act, done])
-    return Sample(took, max(before, page.evaluate(_YARDSTICK)))
-
-
-def submissions(page: Page, most: int) -> list[Sample]:
-    """Submit up to `most` items, and measure from each click on Submit until the next item is painted."""
-    samples: list[Sample] = []
-    while len(samples) < most and "/work/" in page.url:
+def submission_times(page: Page, most: int) -> list[float]:
+    """Submit up to `most` items. Return the milliseconds from each click on Submit until the next item is painted."""
+    times: list[float] = []
+    while len(times) < most and "/work/" in page.url:
         slot = page.url.partition("?")[0].partition("submit/")[0]
         page.goto(f"{slot}submit/?verdict=reject")
         page.wait_for_load_state("networkidle")
         page.locator("#reason").fill("Not needed.")
         page.wait_for_timeout(1200)
         try:
-            samples.append(measured_once(page, click("#verdict [data-primary]"), _OTHER_ITEM))
+            times.append(page.evaluate(_MEASURE, [click("#verdict [data-primary]"), _OTHER_ITEM]))
         except Error:
             # There is no other item: the browser has left the page.
             page.wait_for_url(lambda url: "/work/" not in url)
-    return samples
+    return times
 
 
-def reactions(found: Sequence[tuple[str, Sequence[Sample], int]]) -> list[Reaction]:
-    """Return the lines of the table. The machine's own speed is that of its fastest tenth."""
-    fastest = percentile([sample.yardstick for _title, samples, _budget in found for sample in samples], 0.1)
-    lines = []
-    for title, samples, budget in found:
-        times = [sample.took for sample in samples]
-        free = [sample.took for sample in samples if sample.yardstick <= fastest * _FULL_SPEED]
-        high = percentile(free, 0.95) if free else 0.0
-        lines.append(Reaction(title, percentile(times, 0.5), percentile(times, 0.95), high, len(free), budget))
-    return lines
+def reaction(title: str, times: Sequence[float], budget: int) -> Reaction:
+    return Reaction(title, percentile(times, 0.5), percentile(times, 0.95), budget)
 
 
 def reactions_table(found: Sequence[Reaction]) -> list[str]:
     """Return the lines of the table."""
-    lines = [
-        "Workspace: from click to paint",
-        f"{'':32}{'median':>10}{'p95':>10}{'p95 at full speed':>24}   budget",
-    ]
+    lines = ["Workspace: from click to paint", f"{'':32}{'median':>10}{'p95':>10}   budget"]
     for one in found:
         late = "" if one.high <= one.budget else "  missed"
-        free = f"{one.at_full_speed:.0f} ms ({one.counted} times)" if one.counted else "not measured"
-        lines.append(f"{one.title:32}{one.median:>7.0f} ms{one.high:>7.0f} ms{free:>24}   ≤ {one.budget} ms{late}")
+        lines.append(f"{one.title:32}{one.median:>7.0f} ms{one.high:>7.0f} ms   ≤ {one.budget} ms{late}")
     return lines
 
 

@@ -499,10 +499,7 @@ function begin() {
   }
 }
 
-document.addEventListener("assay:item-comes", () => {
-  for (const timer of typing.values()) clearTimeout(timer);
-  typing.clear();
-});
+document.addEventListener("assay:item-comes", sendAll);
 document.addEventListener("assay:item", () => {
   asLoaded = document.querySelector("[data-save-text]")?.textContent;
   announced = "";

@@ -5,7 +5,8 @@ from copy import deepcopy
 import pytest
 
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Draft, StepState
+from annotator.models import Dialogue, Draft, StepState
+from annotator.models.content import GoldRole
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.revisions import lock_dialogue, revise
 from annotator.services.members import end_role
@@ -73,6 +74,19 @@ def test_nobody_loads_a_colleagues_draft_or_a_closed_one(team, draft):
     Draft.objects.filter(pk=draft.pk).update(closed_at=draft.created_at)
     with pytest.raises(Hidden, match="submitted it in another window"):
         drafts.load_draft(actor=team.annotator, public_id=draft.public_id)
+
+
+def test_a_known_answer_is_loaded_by_overseers_only_and_a_token_reaches_its_projects_only(team, dialogue, draft):
+    senior = team.seniors[0]
+    theirs = drafts.open_draft(actor=senior, dialogue=dialogue, base=dialogue.head, branch="main")
+    assert drafts.load_draft(actor=team.annotator, public_id=draft.public_id) == draft
+    Dialogue.objects.filter(pk=dialogue.pk).update(gold_role=GoldRole.ANSWER)
+    with pytest.raises(Hidden):
+        drafts.load_draft(actor=team.annotator, public_id=draft.public_id)
+    assert drafts.load_draft(actor=senior, public_id=theirs.public_id) == theirs
+    senior.token_projects = frozenset()
+    with pytest.raises(Hidden):
+        drafts.load_draft(actor=senior, public_id=theirs.public_id)
 
 
 def test_who_has_left_the_project_edits_nothing_any_more(team, draft):
