@@ -32,6 +32,16 @@ class CodeEditor extends HTMLElement {
     if (this.isConnected && this.textarea) this.#start(codemirror);
   }
 
+  // Without being told, an editor that is gone keeps listening to the window, and the page gets slower with each one.
+  disconnectedCallback() {
+    // An editor that is only moved is back in the page at the end of the task.
+    queueMicrotask(() => {
+      if (this.isConnected) return;
+      this.#view?.destroy();
+      this.#view = undefined;
+    });
+  }
+
   get textarea() {
     return this.querySelector("textarea");
   }
@@ -86,7 +96,6 @@ class CodeEditor extends HTMLElement {
       this.#view.dispatch({selection: {anchor: focused}});
       this.#view.focus();
     }
-    textarea.closest("form")?.addEventListener("reset", () => setTimeout(() => this.refresh()));
     this.dispatchEvent(new CustomEvent("assay:editor", {bubbles: true}));
   }
 
@@ -218,6 +227,7 @@ document.addEventListener("click", (event) => {
   label?.control?.closest("code-editor")?.focus();
 });
 
-document.addEventListener("htmx:after:swap", () => {
-  for (const editor of document.querySelectorAll("code-editor")) editor.refresh();
-});
+const refresh = (root) => root.querySelectorAll("code-editor").forEach((editor) => editor.refresh());
+
+document.addEventListener("reset", ({target}) => setTimeout(refresh, 0, target));
+document.addEventListener("htmx:after:swap", () => refresh(document));

@@ -64,6 +64,31 @@ def test_steps_and_tasks_are_added_moved_duplicated_and_deleted(window_of, team)
     expect(window.chat.locator(".task")).to_have_count(2)
 
 
+def test_a_page_that_is_used_for_hours_stays_as_it_was(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    browser = page.context.new_cdp_session(page)
+    for command in ("Performance.enable", "HeapProfiler.enable"):
+        browser.send(command)
+
+    def listeners() -> float:
+        browser.send("HeapProfiler.collectGarbage")
+        metrics = browser.send("Performance.getMetrics")["metrics"]
+        return next(one["value"] for one in metrics if one["name"] == "JSEventListeners")
+
+    def open_and_leave() -> None:
+        window.open_place(CALL)
+        expect(page.locator("#inspector .cm-content").last).to_be_visible()
+        window.open_place("task t1")
+
+    open_and_leave()
+    before = listeners()
+    for _time in range(8):
+        open_and_leave()
+    # Each of the editors has about ninety.
+    assert listeners() < before + 40
+
+
 def test_a_circle_of_dependencies_is_refused_and_shown(window_of, team, page_problems):
     page_problems.allow("status of 422")
     document = make_document()
