@@ -355,6 +355,10 @@ document.addEventListener("pointerover", ({target}) => {
 document.addEventListener("focusin", ({target}) => {
   if (document.querySelector("[data-look-url]") && lookOf(target)) show(lookOf(target), 0);
 });
+// What was looked at may be gone without losing the focus or the pointer.
+document.addEventListener("htmx:after:swap", () => {
+  if (marking && ![...document.querySelectorAll("[data-look]")].some((one) => lookOf(one) === marking)) show("", 0);
+});
 document.addEventListener("focusout", ({relatedTarget}) => {
   if (marking && !lookOf(relatedTarget)) show("", 0);
 });

@@ -93,12 +93,23 @@ let shown = document.getElementById("inspector");
 let seen = current()?.id ?? "";
 let wasVisible = true;
 
-document.addEventListener("htmx:before:swap", () => {
+// Another place or tab comes without the dialogue if the page shows its newest version.
+document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
+  const version = document.getElementById("chat")?.dataset.version;
+  if (version && ctx.request.method === "GET") ctx.request.headers["X-Dialogue"] = version;
+});
+
+document.addEventListener("htmx:before:swap", ({detail: {ctx}}) => {
   const part = current();
-  if (!part) return;
-  const {top, bottom} = frame();
-  const box = part.getBoundingClientRect();
-  wasVisible = box.bottom > top && box.top < bottom;
+  if (part) {
+    const {top, bottom} = frame();
+    const box = part.getBoundingClientRect();
+    wasVisible = box.bottom > top && box.top < bottom;
+  }
+  const now = ctx?.response?.headers.get("X-Current") ?? null;
+  if (now === null || part?.id === now) return;
+  part?.removeAttribute("aria-current");
+  if (now) document.getElementById(now)?.setAttribute("aria-current", "true");
 });
 
 document.addEventListener("htmx:after:swap", ({detail: {ctx}}) => {

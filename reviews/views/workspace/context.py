@@ -45,6 +45,7 @@ from reviews.views.workspace.graph import graph_context, rows_of, trace_task
 from reviews.views.workspace.label_editor import label_editor
 from reviews.views.workspace.next_item import assets_version
 from reviews.views.workspace.review_tab import review_context
+from reviews.views.workspace.shown_dialogue import dialogue_version
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
 
 _LINKS = (
@@ -175,6 +176,7 @@ def workbench_context(
         # A draft is created when its page is opened, before anything is saved.
         "saved_at": bench.draft.updated_at if bench.draft.version else None,
         "view": bench.view,
+        "dialogue_version": dialogue_version(bench),
         "at": anchor,
         "selected": selected,
         "panel": panel,
