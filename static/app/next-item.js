@@ -31,8 +31,11 @@ async function send(form, submitter) {
   body.delete("csrfmiddlewaretoken"); // app.js sends it as a header
   const next = {body, item: null, leadsTo: ""};
   isSending = true;
+  const answer = globalThis.htmx.ajax("POST", form.action, {source: document.body, target: document.body, swap: "none", next});
+  // Like on a page that was loaded, no field has the focus. Removing one that has it would compute styles twice.
+  document.getElementById("main").focus({preventScroll: true});
   try {
-    await globalThis.htmx.ajax("POST", form.action, {source: document.body, target: document.body, swap: "none", next});
+    await answer;
   } catch {
     // No answer: the browser says so.
   }
@@ -67,8 +70,6 @@ document.addEventListener("htmx:after:request", (event) => {
   next.leadsTo = response.headers.get("X-Leads-To") ?? "";
   if (!item) return event.preventDefault();
   next.item = JSON.parse(item);
-  // Like on a page that was loaded, no field has the focus. Removing one that has it would compute styles twice.
-  document.getElementById("main").focus({preventScroll: true});
   emit("item-comes");
   address = next.item.url;
   history.pushState(null, "", address);

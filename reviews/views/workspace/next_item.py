@@ -1,36 +1,65 @@
 """The next item in the page of the last one (``static/app/next-item.js``): its parts, instead of a whole page."""
 
 import json
+from copy import copy
 from typing import Any
 
 from django.contrib.staticfiles.storage import staticfiles_storage
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.urls import Resolver404, ResolverMatch, resolve
 
+from annotator.errors import DomainError
 from annotator.views.pages import PageRequest
 
 #: Sent with the form that ends the work on an item. A browser sends it again to where the answer leads.
 HEADER = "X-Next-Item"
+#: The name of the address of an item.
+_WORKSPACE = "workspace"
 #: Leads the browser to a page that has to be loaded.
 LEADS_TO = "X-Leads-To"
 
 
 class NextItemMiddleware:
-    """Lets the browser load every page that is not the next item: reading it here would use up its messages."""
+    """Answers a form that leads to the next item with the item itself, so that the page waits for one answer, not two.
+
+    Other pages are left to the browser: reading them here would use up their messages.
+    """
 
     def __init__(self, get_response: Any) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = self.get_response(request)
-        return response
+        if HEADER not in request.headers or request.method != "POST" or response.status_code != 302:
+            return response
+        path, _, query = response["Location"].partition("?")
+        try:
+            match = resolve(path)
+            if match.url_name != _WORKSPACE:
+                return response
+            shown: HttpResponseBase = match.func(_reading(request, path, query, match), *match.args, **match.kwargs)
+        except (Resolver404, DomainError):
+            # The browser goes there, and is told why.
+            return response
+        return shown
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         match = request.resolver_match
-        if HEADER not in request.headers or request.method != "GET" or (match and match.url_name == "workspace"):
+        if HEADER not in request.headers or request.method != "GET" or (match and match.url_name == _WORKSPACE):
             return None
         return _load(request)
+
+
+def _reading(request: HttpRequest, path: str, query: str, match: ResolverMatch) -> HttpRequest:
+    """Return the request that a browser would send to where the answer to this one leads it."""
+    reading: Any = copy(request)
+    reading.method, reading.path, reading.path_info = "GET", path, path
+    reading.META = request.META | {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query}
+    reading.GET, reading.POST = QueryDict(query), QueryDict()
+    reading.resolver_match = match
+    return reading
 
 
 def assets_version() -> str:

@@ -1,11 +1,13 @@
 """What a page gets that asks for the next item, and that it loads every other page itself."""
 
 import json
+from typing import Any
 
 import pytest
 from django.test import Client
 
-from reviews.models import Claim
+from annotator.errors import Hidden
+from reviews.models import Claim, ClaimState
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, begin, make_dialogue
 from tests.pages import one_line
@@ -15,44 +17,73 @@ pytestmark = pytest.mark.django_db
 ASKS = {"X-Next-Item": ""}
 
 
-def leave(client: Client, team: Team, action: str) -> tuple[str, Claim]:
-    """Leave the first item as a page does. Return where the answer leads, and the claim."""
+@pytest.fixture
+def claim(client: Client, team: Team) -> Claim:
+    """The first of two items, which its annotator has open."""
     begin(team.project, [make_dialogue(team.project, external_id=name) for name in ("one", "two")])
     claim = claim_next(actor=team.annotator, project=team.project)
     assert claim is not None
     client.force_login(team.annotator)
-    answer = client.post(f"/work/{claim.slot.public_id}/{action}/", headers=ASKS)
-    assert answer.status_code == 302
-    return answer["Location"], claim
+    return claim
 
 
-def test_the_parts_of_the_next_item_come_with_their_address(client: Client, team: Team) -> None:
-    address, first = leave(client, team, "skip")
-    answer = client.get(address, headers=ASKS)
+def leave(client: Client, claim: Claim, action: str, version: str = "") -> Any:
+    """Leave the item as a page does."""
+    return client.post(f"/work/{claim.slot.public_id}/{action}/", headers={"X-Next-Item": version})
+
+
+def test_the_answer_is_the_next_item_with_its_address(client: Client, claim: Claim) -> None:
+    answer = leave(client, claim, "skip")
     item = json.loads(answer["X-Item"])
+    held = Claim.objects.get(state=ClaimState.LIVE)
     assert answer.status_code == 200
-    assert item["url"] == address
-    assert item["data"]["seen"] == "0"
+    assert item["url"] == f"/work/{held.slot.public_id}/"
+    assert (item["data"]["seen"], item["data"]["work"]) == ("0", item["url"])
     assert "<html" not in answer.text
     text = one_line(answer)
     assert "Skipped. Your draft is kept." in text
-    other = "two" if first.slot.dialogue.external_id == "one" else "one"
+    other = "two" if claim.slot.dialogue.external_id == "one" else "one"
     assert f"{other}, Self-check" in text
-    # Other scripts than those of the page need a page of their own.
-    assert client.get(address, headers={"X-Next-Item": "older"})["X-Leads-To"] == address
+    # The page has shown it.
+    assert "Skipped." not in one_line(client.get(item["url"]))
 
 
-def test_other_pages_are_left_to_the_browser_with_their_messages(client: Client, team: Team) -> None:
-    address, _first = leave(client, team, "release")
-    answer = client.get(address, headers=ASKS)
+def test_a_page_with_other_scripts_is_loaded(client: Client, claim: Claim) -> None:
+    answer = leave(client, claim, "skip", version="older")
+    address = answer["X-Leads-To"]
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert "Skipped. Your draft is kept." in one_line(client.get(address))
+
+
+def test_other_pages_are_left_to_the_browser_with_their_messages(client: Client, claim: Claim) -> None:
+    answer = leave(client, claim, "release")
+    assert (answer.status_code, answer["Location"]) == (302, "/")
+    answer = client.get("/", headers=ASKS)
     assert (answer.status_code, answer["X-Leads-To"], answer.content) == (204, "/", b"")
-    assert "Released. Your draft is kept" in one_line(client.get(address))
+    assert "Released. Your draft is kept" in one_line(client.get("/"))
 
 
-def test_a_page_that_begins_with_the_tour_is_loaded(client: Client, team: Team) -> None:
+def test_a_page_that_begins_with_the_tour_is_loaded(client: Client, team: Team, claim: Claim) -> None:
     team.annotator.toured_at = None
     team.annotator.save()
-    address, _first = leave(client, team, "skip")
-    answer = client.get(address, headers=ASKS)
-    assert (answer.status_code, answer["X-Leads-To"]) == (204, address)
-    assert "Skipped. Your draft is kept." in one_line(client.get(address))
+    answer = leave(client, claim, "skip")
+    assert answer.status_code == 204
+    assert "Skipped. Your draft is kept." in one_line(client.get(answer["X-Leads-To"]))
+
+
+def test_without_a_session_the_browser_is_led_to_the_sign_in(client: Client, claim: Claim) -> None:
+    client.logout()
+    answer = leave(client, claim, "skip")
+    assert (answer.status_code, answer["Location"]) == (302, "/accounts/login/")
+
+
+def test_if_the_next_item_is_lost_at_this_moment_the_browser_is_told(
+    client: Client, claim: Claim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_args: object) -> None:
+        raise Hidden("This item doesn’t exist.")
+
+    monkeypatch.setattr("reviews.views.workspace.page.read_notices", lost)
+    answer = leave(client, claim, "skip")
+    held = Claim.objects.get(state=ClaimState.LIVE)
+    assert (answer.status_code, answer["Location"]) == (302, f"/work/{held.slot.public_id}/")
