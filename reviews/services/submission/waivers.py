@@ -155,12 +155,21 @@ def unwaive(*, actor: User, work: Work, check: str, anchor: str, value_hash: str
 
 def last_waivers(*, actor: User, work: Work, draft: Draft) -> list[Waiver]:
     """Return the waivers that the actor gave at once after the last edit that is not undone; none if there are none."""
-    last_edit = (
-        draft.steps.filter(state=StepState.DONE).order_by("-version").values_list("created_at", flat=True).first()
-    )
+    latest = next(iter(_latest_waiver(work.slot.dialogue_id, actor.pk)), None)
+    if latest is None:
+        return []
+    edits = draft.steps.filter(state=StepState.DONE).order_by("-version")
+    last_edit = edits.values_list("created_at", flat=True).first()
+    if latest.created_at <= (last_edit or draft.created_at):
+        return []
     mine = Waiver.objects.in_effect().filter(dialogue=work.slot.dialogue, author=actor)
-    latest = mine.filter(created_at__gt=last_edit or draft.created_at).order_by("-created_at", "-pk").first()
-    return [] if latest is None else list(mine.filter(created_at=latest.created_at).order_by("pk"))
+    return list(mine.filter(created_at=latest.created_at).order_by("pk"))
+
+
+@compiled
+def _latest_waiver(dialogue_id: int, author_id: int) -> QuerySet[Waiver]:
+    mine = Waiver.objects.in_effect().filter(dialogue=dialogue_id, author=author_id)
+    return mine.order_by("-created_at", "-pk")[:1]
 
 
 def undo_waivers(*, actor: User, work: Work, draft: Draft, edit_id: str = "") -> Edited | None:
@@ -168,6 +177,8 @@ def undo_waivers(*, actor: User, work: Work, draft: Draft, edit_id: str = "") ->
 
     Once for each ``edit_id``. Raises as ``unwaive``.
     """
+    if not last_waivers(actor=actor, work=work, draft=draft):
+        return None
     with transaction.atomic():
         hold_dialogue(work.slot.dialogue_id)
         given = last_waivers(actor=actor, work=work, draft=draft)
