@@ -3,8 +3,9 @@
 // The textarea has the value: the form sends it, the server renders it, and it works without this module. The editor is
 // in the shadow root, so the page's styles and htmx swaps do not affect it. Its style sheets are adopted ones, which
 // the content security policy allows. Its colours are the page's custom properties, so it follows the theme. On the
-// textarea it fires `input` during typing, and `change` when the focus leaves. `assay:editor` says that it is there: it
-// is taller than the textarea.
+// textarea it fires `input` during typing, and `change` when the focus leaves. It starts once the page has been painted
+// with the textarea, which has the same text: an editor takes as long to build as the rest of an answer to a click.
+// `assay:editor` says that it is there: it is taller than the textarea.
 //
 // Tab leaves the editor, as in any field. With `data-tab="indent"` (default for Python) Tab indents, and Escape
 // followed by Tab leaves; a line below the editor says so.
@@ -21,9 +22,11 @@ class CodeEditor extends HTMLElement {
   async connectedCallback() {
     if (this.#view || this.#starting || !this.textarea) return;
     this.#starting = true;
+    this.textarea.style.minBlockSize = `calc(${rowsOf(this.textarea) * LINE}em + 2px)`;
     let codemirror;
     try {
       codemirror = await import(this.dataset.src);
+      await painted();
     } catch {
       return; // The textarea works on its own.
     } finally {
@@ -117,7 +120,7 @@ class CodeEditor extends HTMLElement {
       cm.keymap.of(keys),
       cm.basicSetup,
       ...(language[this.dataset.lang]?.() ?? []),
-      cm.syntaxHighlighting(highlighting(cm)),
+      highlighting(cm),
       cm.EditorView.lineWrapping,
       cm.EditorState.readOnly.of(readOnly),
       cm.EditorView.editable.of(!readOnly),
@@ -129,7 +132,7 @@ class CodeEditor extends HTMLElement {
         tabindex: "0",
       }),
       cm.EditorView.updateListener.of((update) => this.#updated(update)),
-      cm.EditorView.theme(look(Number(textarea.rows) || 4)),
+      look(cm, rowsOf(textarea)),
     ];
   }
 
@@ -147,6 +150,15 @@ class CodeEditor extends HTMLElement {
       textarea.dispatchEvent(new Event("change", {bubbles: true}));
     }
   }
+}
+
+function rowsOf(textarea) {
+  return Number(textarea.rows) || 4;
+}
+
+/** Wait until the next frame has been painted. */
+function painted() {
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
 /** Return the smallest change from one text to the other, so that the cursor keeps its position. */
@@ -171,9 +183,12 @@ function removeIndent(view) {
   return true;
 }
 
-function highlighting(cm) {
-  const {tags} = cm;
-  return cm.HighlightStyle.define([
+// Each definition adds a style sheet to every editor, so editors share them.
+const looks = new Map();
+let colours;
+
+function highlighting({HighlightStyle, syntaxHighlighting, tags}) {
+  colours ??= HighlightStyle.define([
     {tag: [tags.propertyName, tags.function(tags.variableName), tags.definition(tags.variableName)], color: "var(--code-key)"},
     {tag: tags.string, color: "var(--code-string)"},
     {tag: [tags.number, tags.bool, tags.null], color: "var(--code-number)"},
@@ -181,10 +196,11 @@ function highlighting(cm) {
     {tag: tags.comment, color: "var(--code-comment)", fontStyle: "italic"},
     {tag: tags.invalid, color: "var(--bad)", textDecoration: "underline wavy"},
   ]);
+  return syntaxHighlighting(colours);
 }
 
-function look(rows) {
-  return {
+function look({EditorView}, rows) {
+  const known = looks.get(rows) ?? EditorView.theme({
     "&": {backgroundColor: "var(--inset)", color: "var(--text)", fontSize: "0.93rem", minHeight: `${rows * LINE}em`},
     "&.cm-focused": {outline: "none"},
     ".cm-scroller": {fontFamily: "var(--mono)", lineHeight: String(LINE), maxHeight: "26rem"},
@@ -203,7 +219,9 @@ function look(rows) {
     ".cm-tooltip-autocomplete ul li[aria-selected]": {backgroundColor: "var(--accent-fill)", color: "var(--on-accent)"},
     ".cm-foldPlaceholder": {backgroundColor: "var(--neutral-soft)", borderColor: "var(--neutral-line)", color: "var(--text)"},
     ".cm-diagnostic-error": {borderLeftColor: "var(--bad)"},
-  };
+  });
+  looks.set(rows, known);
+  return known;
 }
 
 function frameStyle() {
