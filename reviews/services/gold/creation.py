@@ -194,7 +194,7 @@ def people_for(*, project: Project, stage: Stage, source: Dialogue) -> list[User
     members = Membership.objects.active().filter(project=project)
     for member in members.select_related("user").order_by("user_id"):
         roles.setdefault(member.user, set()).add(member.role)
-    barred = involved([source])[source.pk]
+    barred = involved(source)
     wanted = {str(role) for role in stage.eligible.roles}
     return [
         person for person, held in roles.items() if held & wanted and not held & OVERSEERS and person.pk not in barred

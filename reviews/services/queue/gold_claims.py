@@ -3,27 +3,18 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Count, Model
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotator.core.abilities import ANYTHING, Abilities
 from annotator.models import Dialogue, Membership, Notice, Project, Replay, Revision, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS
+from annotator.services.database.compiled import compiled
 from reviews.core.gold import is_due, keyed_random
 from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
 from reviews.services.queue.abilities import unfit
 from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
-
-#: How a person was involved in a dialogue: wrote a revision or a comment, got a notice about it, owns it, or had it
-#: replayed.
-_INVOLVEMENTS: tuple[tuple[type[Model], str, str], ...] = (
-    (Revision, "dialogue", "author"),
-    (Comment, "dialogue", "author"),
-    (Notice, "dialogue", "person"),
-    (Dialogue, "pk", "owner"),
-    (Replay, "dialogue", "requester"),
-)
 
 
 def replace_with_gold(
@@ -87,61 +78,69 @@ def items_for(*, actor: User, project_id: int, stage: str, abilities: Abilities 
 
     Tags of the source count: an item has none of its own at first.
     """
-    items = GoldItem.objects.filter(project=project_id, stage=stage, retired_at=None).select_related("source")
-    items = items.annotate(given=Count("stage_run__slots")).defer("source__search_text")
-    known = involved([item.source for item in items], among=actor)
-    unfits = unfit(abilities, [item.source_id for item in items])
-    return [
-        (item.pk, item.given)
-        for item in items
-        if actor.pk not in known[item.source_id] and item.source_id not in unfits
-    ]
+    found = _items_for(project_id, stage, actor.pk)
+    unfits = unfit(abilities, [source for *_, source in found])
+    return [(item, given) for item, given, source in found if source not in unfits]
+
+
+@compiled
+def _items_for(project_id: int, stage: str, person_id: int) -> QuerySet[Any, Any]:
+    """Return (key, number of slots, source) of the items in use that the person may be tested on (see `involved`)."""
+    # Revisions have no index by author. The rest of what the person did is read once, not for each item.
+    wrote = Exists(Revision.objects.filter(dialogue=OuterRef("pk"), author=person_id))
+    had = Claim.objects.filter(person=person_id, project=project_id).values("slot__dialogue__external_id")
+    known = Dialogue.objects.filter(
+        Q(owner=person_id)
+        | wrote
+        | Q(pk__in=Comment.objects.filter(author=person_id).values("dialogue"))
+        | Q(pk__in=Notice.objects.filter(person=person_id).values("dialogue"))
+        | Q(pk__in=Replay.objects.filter(requester=person_id).values("dialogue"))
+        | Q(external_id__in=had),
+        project=project_id,
+    )
+    source = known.filter(pk=OuterRef("source"))
+    variants = _variants_of(project_id, OuterRef("source__variant_group"))
+    oversaw = Membership.objects.filter(project=project_id, user=person_id, role__in=OVERSEERS)
+    items = GoldItem.objects.filter(project=project_id, stage=stage, retired_at=None)
+    items = items.exclude(Exists(source) | Exists(known & variants) | Exists(oversaw))
+    return items.annotate(given=Count("stage_run__slots")).values_list("pk", "given", "source")
 
 
 def language_variants(source: Dialogue) -> list[int]:
     """Return the keys of a dialogue and of its variants in other languages, which have the same answer."""
-    return [one.pk for one in _variants([source])[source.pk]]
+    variants = _variants_of(source.project_id, source.variant_group).order_by("pk")
+    return list(variants.values_list("pk", flat=True)) or [source.pk]
 
 
-def _variants(sources: Sequence[Dialogue]) -> dict[int, list[Dialogue]]:
-    groups = {one.variant_group for one in sources} - {""}
-    akin = Dialogue.objects.filter(project__in={one.project_id for one in sources}, variant_group__in=groups)
-    alike: dict[tuple[int, str], list[Dialogue]] = {}
-    for one in akin.exclude(gold_role=GoldRole.GOLD).only("project", "variant_group", "external_id").order_by("pk"):
-        alike.setdefault((one.project_id, one.variant_group), []).append(one)
-    return {one.pk: alike.get((one.project_id, one.variant_group), [one]) for one in sources}
+def _variants_of(project: Any, group: Any) -> QuerySet[Dialogue]:
+    """Return the dialogues of a group of variants; none without a group."""
+    dialogues = Dialogue.objects.filter(project=project, variant_group=group)
+    return dialogues.exclude(variant_group="").exclude(gold_role=GoldRole.GOLD)
 
 
-def involved(sources: Sequence[Dialogue], *, among: User | None = None) -> dict[int, set[int]]:
-    """Return key of each dialogue → keys of the people whom an item made from it can't test.
+def involved(source: Dialogue) -> set[int]:
+    """Return the keys of the people whom an item made from a dialogue can't test.
 
     These are people who were involved in it or in a variant, got a notice about it (it would lead nowhere), had an item
-    of it before (items have its id), or ever oversaw the project and may have read the answer. ``among``: only this
-    person.
+    of it before (items have its id), or ever oversaw the project and may have read the answer.
     """
-    origins = _variants(sources)
-    keys = {one.pk for group in origins.values() for one in group}
-    names = {one.external_id for group in origins.values() for one in group}
-    projects = {one.project_id for one in sources}
-
-    def people(model: type[Model], dialogue: str, person: str, **which: object) -> Iterable[tuple[Any, int]]:
-        mine = {person: among} if among else {f"{person}__isnull": False}
-        return (
-            model._default_manager.filter(**which, **mine).order_by().values_list(dialogue, f"{person}_id").distinct()
-        )
-
-    by_key: dict[int, set[int]] = {}
-    for model, dialogue, person in _INVOLVEMENTS:
-        for key, who in people(model, dialogue, person, **{f"{dialogue}__in": keys}):
-            by_key.setdefault(key, set()).add(who)
-    by_name: dict[str, set[int]] = {}
-    alike = Dialogue.objects.filter(project__in=projects, external_id__in=names)
-    for name, who in people(Claim, "slot__dialogue__external_id", "person", slot__dialogue__in=alike):
-        by_name.setdefault(name, set()).add(who)
-    oversaw = {who for _, who in people(Membership, "project", "user", project__in=projects, role__in=OVERSEERS)}
+    group = language_variants(source)
+    known = Dialogue.objects.filter(pk__in=group)
+    alike = Dialogue.objects.filter(project=source.project_id, external_id__in=known.values("external_id"))
+    oversaw = Membership.objects.filter(project=source.project_id, role__in=OVERSEERS)
     return {
-        source: oversaw.union(*(by_key.get(one.pk, set()) | by_name.get(one.external_id, set()) for one in group))
-        for source, group in origins.items()
+        person
+        for people in (
+            known.values_list("owner", flat=True),
+            Revision.objects.filter(dialogue__in=group).order_by().values_list("author", flat=True).distinct(),
+            Comment.objects.filter(dialogue__in=group).order_by().values_list("author", flat=True).distinct(),
+            Notice.objects.filter(dialogue__in=group).order_by().values_list("person", flat=True).distinct(),
+            Replay.objects.filter(dialogue__in=group).order_by().values_list("requester", flat=True).distinct(),
+            Claim.objects.filter(slot__dialogue__in=alike).order_by().values_list("person", flat=True).distinct(),
+            oversaw.order_by().values_list("user", flat=True).distinct(),
+        )
+        for person in people
+        if person is not None
     }
 
 

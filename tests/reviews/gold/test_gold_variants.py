@@ -1,6 +1,8 @@
 """A variant of the known answer in another language is the answer too: nobody who is tested sees it or works on it."""
 
 import json
+from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,17 +10,20 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
+from annotator.core.text import Message
 from annotator.errors import Conflict, Invalid
 from annotator.management.base import Stop
-from annotator.models import Dialogue, Job, VariantMatch
+from annotator.models import Dialogue, Job, Notice, Replay, Revision, Role, VariantMatch
 from annotator.services.dialogues.variants import out_of_step, variants_of
-from reviews.models import Example, GoldItem, StageRun
+from annotator.services.members import grant_role
+from reviews.models import Claim, Comment, Example, GoldItem, Slot, StageRun
 from reviews.services.cycles.start import publish_batch, supersede_cycle
 from reviews.services.gold.creation import make_gold_item, preview
 from reviews.services.gold.results import suggest
 from reviews.services.gold.settings import retire_gold_item
 from reviews.services.protocols.versions import adopt_protocol, current_protocol
 from reviews.services.queue.claims import claim_next, release
+from reviews.services.queue.gold_claims import involved, items_for
 from reviews.services.statistics.counters import COUNTERS, stored_counters
 from tests.factories import Team, changed, claim_and_submit, current, make_dialogue, make_document, make_item
 from tests.reviews.gold.gold_team import STAGE, certain, gold_team, make_gold, planted, verified
@@ -189,6 +194,46 @@ def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pyte
         assert claim is not None
         assert GoldItem.objects.filter(dialogue=claim.slot.dialogue_id).exists() is gold
         release(actor=person, token=claim.token)
+
+
+INVOLVED = {
+    "owns it": lambda dialogue, person: Dialogue.objects.filter(pk=dialogue.pk).update(owner=person),
+    "wrote a revision": lambda dialogue, person: Revision.objects.create(
+        dialogue=dialogue, author=person, branch="mine", parent=dialogue.head, content=dialogue.head.content,
+        toolset_revision=dialogue.head.toolset_revision, content_hash=dialogue.head.content_hash,
+    ),
+    "commented": lambda dialogue, person: Comment.objects.create(dialogue=dialogue, author=person, text="Why?"),
+    "got a notice": lambda dialogue, person: Notice.objects.create(
+        project=dialogue.project, dialogue=dialogue, person=person, kind="reply", message=Message("Why?")
+    ),
+    "had it replayed": lambda dialogue, person: Replay.objects.create(
+        project=dialogue.project, dialogue=dialogue, requester=person, revision=dialogue.head,
+        job=Job.objects.create(project=dialogue.project, kind="replay"),
+    ),
+    "had an item of it": lambda dialogue, person: Claim.objects.create(
+        project=dialogue.project, slot=Slot.objects.filter(dialogue=dialogue)[0], person=person, state="released",
+        stage=STAGE, lease=timedelta(hours=1), ended_at=timezone.now(),
+        **dict.fromkeys(["created_at", "heartbeat_at", "expires_at"], timezone.now()),
+    ),
+    "oversaw the project": lambda dialogue, person: grant_role(
+        actor=dialogue.project.memberships.get(role="administrator").user,
+        project=dialogue.project, user=person, role=Role.SENIOR_REVIEWER,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["source", "variant"])
+@pytest.mark.parametrize("how", INVOLVED)
+def test_a_person_who_was_involved_gets_no_item_of_it(team: Team, how: str, which: int) -> None:
+    both, person = pair(team), team.annotators[5]
+    item = make_gold(team, both[0])
+    find = partial(items_for, actor=person, project_id=team.project.pk, stage=STAGE)
+    assert (item.pk, 0) in find()
+    assert person.pk not in involved(item.source)
+    INVOLVED[how](both[which], person)
+    assert find() == []
+    item.source.refresh_from_db()
+    assert person.pk in involved(item.source)
 
 
 def test_a_variant_under_way_or_in_use_bars_the_other(team: Team) -> None:
