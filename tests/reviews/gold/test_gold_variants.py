@@ -199,7 +199,7 @@ def test_who_had_a_hand_in_a_variant_is_not_tested(team: Team, monkeypatch: pyte
 INVOLVED = {
     "owns it": lambda dialogue, person: Dialogue.objects.filter(pk=dialogue.pk).update(owner=person),
     "wrote a revision": lambda dialogue, person: Revision.objects.create(
-        dialogue=dialogue, author=person, branch="mine", parent=dialogue.head, content=dialogue.head.content,
+        dialogue=dialogue, author=person, number=9, parent=dialogue.head, content=dialogue.head.content,
         toolset_revision=dialogue.head.toolset_revision, content_hash=dialogue.head.content_hash,
     ),
     "commented": lambda dialogue, person: Comment.objects.create(dialogue=dialogue, author=person, text="Why?"),
