@@ -150,7 +150,10 @@ document.addEventListener("assay:item-comes", () => {
   for (const drawer of document.querySelectorAll(":is(.drawer, .unfolded):popover-open")) drawer.hidePopover();
   for (const menu of document.querySelectorAll("#toolbar details.menu")) menu.open = false;
   const field = document.querySelector("[data-search-in]");
-  if (field) field.value = "";
+  if (field?.value) {
+    field.value = "";
+    search(field);
+  }
   setSheet("closed");
 });
 document.addEventListener("assay:item", () => {

@@ -15,6 +15,8 @@ from annotator.views.pages import PageRequest
 
 #: Sent with the form that ends the work on an item. A browser sends it again to where the answer leads.
 HEADER = "X-Next-Item"
+#: Sent with it: the version of the guideline that the page shows, blank if it shows none.
+GUIDELINE = "X-Guideline"
 #: The name of the address of an item.
 _WORKSPACE = "workspace"
 #: Leads the browser to a page that has to be loaded.
@@ -76,6 +78,7 @@ def next_item(request: PageRequest, context: dict[str, Any]) -> HttpResponse:
     """Return the parts of the workspace, or lead to its page if that needs newer scripts or begins with the tour."""
     if request.headers[HEADER] != assets_version() or not request.user.toured_at or context["bench"].disputed:
         return _load(request)
+    context["shows_guideline"] = request.headers.get(GUIDELINE) == context["guideline_version"]
     response = render(request, "reviews/workspace/next_item.html", context)
     draft = context["draft"]
     response["X-Item"] = json.dumps(

@@ -1,12 +1,14 @@
 """What a page gets that asks for the next item, and that it loads every other page itself."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from annotator.errors import Hidden
+from annotator.services.projects import publish_guideline
 from reviews.models import Claim, ClaimState
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, begin, make_dialogue
@@ -46,6 +48,27 @@ def test_the_answer_is_the_next_item_with_its_address(client: Client, claim: Cla
     assert f"{other}, Self-check" in text
     # The page has shown it.
     assert "Skipped." not in one_line(client.get(item["url"]))
+
+
+def test_the_guideline_comes_only_if_the_page_does_not_show_it(client: Client, team: Team, claim: Claim) -> None:
+    def answer(shown: str) -> str:
+        held = Claim.objects.get(state=ClaimState.LIVE)
+        headers = {"X-Next-Item": "", "X-Guideline": shown}
+        text = one_line(client.post(f"/work/{held.slot.public_id}/skip/", headers=headers))
+        held = Claim.objects.get(state=ClaimState.LIVE)
+        # The tabs lead to the new item in any case.
+        assert f'href="/work/{held.slot.public_id}/?panel=tools"' in text
+        return text
+
+    publish_guideline(actor=team.administrator, project=team.project, text="Check every value.", seen=0)
+    page = client.get(f"/work/{claim.slot.public_id}/").text
+    shown = re.search(r'data-guideline="([^"]+)"', page)
+    assert shown
+    assert "Check every value." in page
+    assert "Check every value." not in answer(shown[1])
+    assert "Check every value." in answer("")
+    publish_guideline(actor=team.administrator, project=team.project, text="Check every name.", seen=1)
+    assert "Check every name." in answer(shown[1])
 
 
 def test_a_page_with_other_scripts_is_loaded(client: Client, claim: Claim) -> None:
