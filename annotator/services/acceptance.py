@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from annotator.errors import Conflict, Hidden
 from annotator.models import Guideline, GuidelineAcceptance, Project, User
 from annotator.services.access.permissions import require_administrator, roles_in
+from annotator.services.database.compiled import compiled
 from annotator.services.history.events import append_event
 
 
@@ -47,13 +48,18 @@ def version_to_accept(*, actor: User, project: Project) -> Guideline | None:
 
     An acceptance is enough until a version is published that asks everybody to accept again.
     """
-    if not Project.objects.filter(pk=project.pk, requires_acceptance=True).exists():
+    if not _requires_acceptance(project.pk):
         return None
     current = Guideline.objects.filter(project=project).order_by("-number").first()
     if current is None:
         return None
     mine = _accepted_by(project).filter(person=actor, guideline__number__gte=_least(project))
     return None if mine.exists() else current
+
+
+@compiled
+def _requires_acceptance(project_id: int) -> QuerySet[Project, int]:
+    return Project.objects.filter(pk=project_id, requires_acceptance=True).values_list("pk", flat=True)
 
 
 def accept_guideline(*, actor: User, project: Project, number: int) -> GuidelineAcceptance:

@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.core.fields import CustomField, read_fields, stored_fields
@@ -12,6 +13,7 @@ from annotator.core.schema.exact_json import dumps, loads
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Project, User
 from annotator.services.access.permissions import require_administrator
+from annotator.services.database.compiled import compiled
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import start_job
 
@@ -34,11 +36,15 @@ def refresh_fields(project: Project) -> bool:
 
     Call it under the lock of a dialogue that is checked with them: the job that follows a change waits for this lock.
     """
-    version = Project.objects.values_list("fields_version", flat=True).get(pk=project.pk)
-    if version == project.fields_version:
+    if _fields_version(project.pk) == [project.fields_version]:
         return False
     project.refresh_from_db(fields=["custom_fields", "fields_version"])
     return True
+
+
+@compiled
+def _fields_version(project_id: int) -> QuerySet[Project, int]:
+    return Project.objects.filter(pk=project_id).values_list("fields_version", flat=True)
 
 
 def set_fields(*, actor: User | None, project: Project, fields: list[Any], seen: int) -> Project:

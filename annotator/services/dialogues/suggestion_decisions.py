@@ -121,13 +121,18 @@ def _decide(actor: User, draft: Draft, suggestion: StoredSuggestion, outcome: De
     )
 
 
+@compiled
+def _decisions(draft_id: int) -> QuerySet[SuggestionDecision]:
+    return SuggestionDecision.objects.filter(draft=draft_id).select_related("suggestion")
+
+
 def settle_decisions(*, draft: Draft, document: dict[str, Any], seen: Revision) -> None:
     """Bring the decisions of a submitted draft in line with what was submitted, in the caller's transaction.
 
     A place that has the suggested value counts as accepted, even if the suggestion was refused before. An acceptance
     that was undone is no decision; if the place has another value instead, the suggestion was changed.
     """
-    decisions = list(SuggestionDecision.objects.filter(draft=draft).select_related("suggestion"))
+    decisions = _decisions(draft.pk)
     base = seen.document() if decisions else {}
     for one in decisions:
         place, value = one.suggestion.place, one.suggestion.value

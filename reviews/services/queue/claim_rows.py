@@ -3,11 +3,13 @@
 from datetime import datetime, timedelta
 
 from django.db import connection
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotator.errors import Conflict, Hidden
 from annotator.models import Project, User
+from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import database_time, insert
 from reviews.core.protocols import Stage
 from reviews.models import Claim, ClaimState, Slot, SlotState
@@ -80,9 +82,17 @@ def open_slot(slot: Slot) -> None:
 
 def resume_own(*, actor: User, project: Project, stages: list[str]) -> Claim | None:
     """Extend and return the claim that the actor has worked on last; None if they have none in these stages."""
+    if not set(stages) & set(_held_stages(project.pk, actor.pk)):
+        return None
     held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, stage__in=stages)
     own = held.select_for_update(of=("self",)).select_related("slot").order_by("-heartbeat_at", "-pk").first()
     return extend(own, own.slot) if own else None
+
+
+@compiled
+def _held_stages(project_id: int, person_id: int) -> QuerySet[Claim, str]:
+    live = Claim.objects.filter(project=project_id, person=person_id, state=ClaimState.LIVE)
+    return live.values_list("stage", flat=True)
 
 
 def check_limits(actor: User, project: Project, limits: ClaimLimits, stages: list[str], now: datetime) -> None:

@@ -1,10 +1,12 @@
 """What a person must do before they get work: accept the guideline, then pass the training."""
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict
 from annotator.models import Project, User
 from annotator.services.acceptance import version_to_accept
+from annotator.services.database.compiled import compiled
 from reviews.core.protocols import Stage
 from reviews.models import Cycle, GoldItem, Slot, SlotState, StageRun, Trainee, TraineeState, TrainingResult
 from reviews.services.protocols.versions import parse
@@ -40,11 +42,16 @@ def require_accepted(*, actor: User, project: Project) -> None:
 
 def needs_training(*, actor: User, project: Project) -> bool:
     """Return whether the actor gets only training items."""
-    done = [TraineeState.PASSED, TraineeState.EXEMPT]
-    if Trainee.objects.filter(project=project, person=actor, state__in=done).exists():
+    if _has_finished(project.pk, actor.pk):
         return False
     standing = standing_of(project=project, person=actor)
     return standing is not None and standing.needs_training
+
+
+@compiled
+def _has_finished(project_id: int, person_id: int) -> QuerySet[Trainee, int]:
+    done = [TraineeState.PASSED, TraineeState.EXEMPT]
+    return Trainee.objects.filter(project=project_id, person=person_id, state__in=done).values_list("pk", flat=True)
 
 
 def is_training_slot(slot: Slot) -> bool:
