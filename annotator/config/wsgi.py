@@ -10,6 +10,9 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from annotator.config.garbage import collect_between_requests
+from annotator.config.preloading import load_pages
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.config.settings")
 try:
     if not settings.WHITENOISE_USE_FINDERS and not Path(settings.STATIC_ROOT, "staticfiles.json").is_file():
@@ -26,9 +29,8 @@ except ImproperlyConfigured as mistake:
 if settings.DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
     # Before the first connection is opened. A locked row or table must not block the whole site.
     import_module("annotator.config.postgresql.limits").limit_requests(settings.DATABASES["default"])
-# Load all views before the first request and before the server forks its workers.
-import_module("annotator.config.urls")
-# Exclude what is loaded from garbage collection, so that forked workers share its memory. A request creates about ten
-# thousand objects, and nearly all are freed without the collector.
+load_pages()
+# Exclude what is loaded from garbage collection, so that forked workers share its memory.
 gc.collect()
 gc.freeze()
+collect_between_requests()
