@@ -4,8 +4,8 @@ import gc
 
 from django.core.signals import request_finished
 
-#: Objects that are left since the last collection. A page leaves up to five thousand; collecting them takes 1 ms. Without
-#: this, each twentieth request or so was interrupted for 10 to 20 ms (`gc.set_threshold` in this package).
+#: Objects that are left since the last collection. A page leaves up to five thousand; collecting them takes 1 ms.
+#: Without this, each twentieth request or so was interrupted for 10 to 20 ms (`gc.set_threshold` in this package).
 MANY = 2_000
 
 

@@ -1,7 +1,9 @@
-"""What the web server loads before it forks its processes, so that the first request of each is as fast as the others."""
+"""What the web server loads before it forks its processes.
+
+So the first request of each process is as fast as the others.
+"""
 
 from importlib import import_module
-from pathlib import Path
 
 from django.conf import settings
 from django.template import engines
@@ -24,6 +26,6 @@ def load_pages() -> None:
 
 def templates() -> list[str]:
     """Return the names of Assay's Django templates."""
-    (folder,) = settings.TEMPLATES[0]["DIRS"]
-    names = [str(path.relative_to(folder)) for path in Path(folder).rglob("*.html")]
+    folder = settings.BASE_DIR / "templates"
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*.html")]
     return [name for name in names if not name.startswith("jinja2/")]
