@@ -4,8 +4,8 @@
 //   <form method="post" data-next-item>     ends the work on the item that the page shows
 //   <div id="workspace" data-assets="…">    the version of the scripts: with newer ones, the page is loaded
 //
-// The form is sent with the header X-Next-Item, and with X-Guideline: the guideline that the page shows, which does not
-// come again if it is the next item's. The answer is the parts of the next item (<hx-partial>), with the header
+// The form is sent with the header X-Next-Item. X-Guideline and X-Unread say which guideline and how many unread notices
+// the page shows: the guideline and the bar at the top do not come again if they are the same. The answer is the parts of the next item (<hx-partial>), with the header
 // X-Item (JSON: the address, and the attributes of #workspace), or X-Leads-To: a page to load. If it is neither, such as
 // a refusal, the browser sends the form again and shows the answer, as it does without this module.
 //
@@ -60,6 +60,7 @@ document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   const {headers} = ctx.request;
   ctx.request.body = ctx.next.body;
   headers["X-Next-Item"] = workspace().dataset.assets;
+  headers["X-Unread"] = document.querySelector(".topbar")?.dataset.unread ?? "";
   headers["X-Guideline"] = document.querySelector("#reference-body [data-guideline]")?.dataset.guideline ?? "";
   // Any other answer than the next item is a whole page.
   delete headers["HX-Request"];
@@ -76,6 +77,8 @@ document.addEventListener("htmx:after:request", (event) => {
   address = next.item.url;
   history.pushState(null, "", address);
   Object.assign(workspace().dataset, next.item.data);
+  const field = document.querySelector(".topbar [name=next]");
+  if (field) field.value = address;
 });
 
 /** Begin like a page that was loaded; screen readers say what has come. */

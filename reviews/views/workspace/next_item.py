@@ -11,12 +11,15 @@ from django.shortcuts import render
 from django.urls import Resolver404, ResolverMatch, resolve
 
 from annotator.errors import DomainError
+from annotator.services.notices.notices import unread_count
 from annotator.views.pages import PageRequest
 
 #: Sent with the form that ends the work on an item. A browser sends it again to where the answer leads.
 HEADER = "X-Next-Item"
 #: Sent with it: the version of the guideline that the page shows, blank if it shows none.
 GUIDELINE = "X-Guideline"
+#: Sent with it: how many unread notices the bar at the top shows.
+UNREAD = "X-Unread"
 #: The name of the address of an item.
 _WORKSPACE = "workspace"
 #: Leads the browser to a page that has to be loaded.
@@ -79,6 +82,7 @@ def next_item(request: PageRequest, context: dict[str, Any]) -> HttpResponse:
     if request.headers[HEADER] != assets_version() or not request.user.toured_at or context["bench"].disputed:
         return _load(request)
     context["shows_guideline"] = request.headers.get(GUIDELINE) == context["guideline_version"]
+    context["shows_topbar"] = request.headers.get(UNREAD) == str(unread_count(request.user))
     response = render(request, "reviews/workspace/next_item.html", context)
     draft = context["draft"]
     response["X-Item"] = json.dumps(

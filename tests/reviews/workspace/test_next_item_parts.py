@@ -71,6 +71,16 @@ def test_the_guideline_comes_only_if_the_page_does_not_show_it(client: Client, t
     assert "Check every name." in answer(shown[1])
 
 
+@pytest.mark.parametrize(("shown", "comes"), [("0", False), ("", True), ("2", True)])
+def test_the_bar_at_the_top_comes_only_with_another_number_of_notices(
+    client: Client, claim: Claim, shown: str, comes: bool
+) -> None:
+    assert 'class="topbar" data-unread="0"' in client.get(f"/work/{claim.slot.public_id}/").text
+    headers = {"X-Next-Item": "", "X-Unread": shown}
+    answer = client.post(f"/work/{claim.slot.public_id}/skip/", headers=headers)
+    assert ('class="topbar"' in answer.text) is comes
+
+
 def test_a_page_with_other_scripts_is_loaded(client: Client, claim: Claim) -> None:
     answer = leave(client, claim, "skip", version="older")
     address = answer["X-Leads-To"]
