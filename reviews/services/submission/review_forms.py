@@ -92,7 +92,9 @@ def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: Form
         draft = read_form(actor=actor, work=work)
         return StoredForm(draft.form, draft.version, shown=not _others(draft, window))
     with transaction.atomic():
-        draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
+        draft = next(iter(_lock_form(work.slot.pk, actor.pk)), None)
+        if draft is None:
+            draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
         stored, others = _leaves(draft.form), _others(draft, window)
         unknown_before = others.get(_ANYWHERE, _AS_STORED)
         disputed, before = [], []
@@ -128,6 +130,11 @@ def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: Form
             draft.updated_at = timezone.now()
             draft.save(update_fields=["form", "version", "steps", "updated_at"])
     return StoredForm(draft.form, draft.version, shown=not others)
+
+
+@compiled
+def _lock_form(slot_id: int, person_id: int) -> QuerySet[ReviewDraft]:
+    return ReviewDraft.objects.select_for_update().filter(slot=slot_id, person=person_id)
 
 
 def _others(draft: ReviewDraft, window: FormWindow | None) -> dict[FieldPath, Any]:

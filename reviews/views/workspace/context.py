@@ -129,7 +129,6 @@ def workbench_context(
         ).expires_at
     request.project = work.slot.project
     selected, anchor = bench.view.select(at)
-    guideline = latest_guideline(work.slot.project)
     reference = panel if panel in REFERENCES else ""
     panel = panel if panel in PANELS and not reference else "edit"
     links = {name: url.replace(_ANY_SLOT, work.slot.public_id) for name, url in _addresses().items()}
@@ -150,8 +149,7 @@ def workbench_context(
         "references": [(key, label, f"{work_url}?panel={key}") for key, label in REFERENCES.items()],
         "reference": reference,
         "is_training": is_training_slot(work.slot),
-        "guideline": guideline,
-        "guideline_version": f"{guideline.pk if guideline else 0}-{work.slot.protocol_id}-{work.stage.key}",
+        "guideline": latest_guideline(work.slot.project),
         "comment_hint": _("About: %(place)s")
         % {"place": place_name(bench.document, anchor) if selected else _("the whole dialogue")},
         "comment_is_sealed": work.blind,

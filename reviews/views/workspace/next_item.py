@@ -16,7 +16,7 @@ from annotator.views.pages import PageRequest
 
 #: Sent with the form that ends the work on an item. A browser sends it again to where the answer leads.
 HEADER = "X-Next-Item"
-#: Sent with it: the version of the guideline that the page shows, blank if it shows none.
+#: Sent with it: the key of the guideline that the page shows, blank if it shows none.
 GUIDELINE = "X-Guideline"
 #: Sent with it: how many unread notices the bar at the top shows.
 UNREAD = "X-Unread"
@@ -81,7 +81,8 @@ def next_item(request: PageRequest, context: dict[str, Any]) -> HttpResponse:
     """Return the parts of the workspace, or lead to its page if that needs newer scripts or begins with the tour."""
     if request.headers[HEADER] != assets_version() or not request.user.toured_at or context["bench"].disputed:
         return _load(request)
-    context["shows_guideline"] = request.headers.get(GUIDELINE) == context["guideline_version"]
+    guideline = context["guideline"]
+    context["shows_guideline"] = guideline is not None and request.headers.get(GUIDELINE) == str(guideline.pk)
     context["shows_topbar"] = request.headers.get(UNREAD) == str(unread_count(request.user))
     response = render(request, "reviews/workspace/next_item.html", context)
     draft = context["draft"]
