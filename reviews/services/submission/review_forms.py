@@ -18,7 +18,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.errors import Conflict, Invalid
 from annotator.models import User
 from annotator.services.database.compiled import compiled
-from reviews.models import ReviewDraft
+from reviews.models import ReviewDraft, Slot
 from reviews.services.queue.slot_work import Work
 
 #: Characters of a review's reason.
@@ -92,9 +92,7 @@ def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: Form
         draft = read_form(actor=actor, work=work)
         return StoredForm(draft.form, draft.version, shown=not _others(draft, window))
     with transaction.atomic():
-        draft = next(iter(_lock_form(work.slot.pk, actor.pk)), None)
-        if draft is None:
-            draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=work.slot, person=actor)
+        draft = _locked_form(work.slot, actor)
         stored, others = _leaves(draft.form), _others(draft, window)
         unknown_before = others.get(_ANYWHERE, _AS_STORED)
         disputed, before = [], []
@@ -130,6 +128,13 @@ def store_form(*, actor: User, work: Work, changes: dict[str, Any], window: Form
             draft.updated_at = timezone.now()
             draft.save(update_fields=["form", "version", "steps", "updated_at"])
     return StoredForm(draft.form, draft.version, shown=not others)
+
+
+def _locked_form(slot: Slot, person: User) -> ReviewDraft:
+    for draft in _lock_form(slot.pk, person.pk):
+        return draft
+    draft, _created = ReviewDraft.objects.select_for_update().get_or_create(slot=slot, person=person)
+    return draft
 
 
 @compiled
