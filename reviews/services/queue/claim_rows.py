@@ -82,15 +82,14 @@ def open_slot(slot: Slot) -> None:
 
 def resume_own(*, actor: User, project: Project, stages: list[str]) -> Claim | None:
     """Extend and return the claim that the actor has worked on last; None if they have none in these stages."""
-    if not set(stages) & set(_held_stages(project.pk, actor.pk)):
-        return None
     held = Claim.objects.filter(project=project, person=actor, state=ClaimState.LIVE, stage__in=stages)
     own = held.select_for_update(of=("self",)).select_related("slot").order_by("-heartbeat_at", "-pk").first()
     return extend(own, own.slot) if own else None
 
 
 @compiled
-def _held_stages(project_id: int, person_id: int) -> QuerySet[Claim, str]:
+def held_stages(project_id: int, person_id: int) -> QuerySet[Claim, str]:
+    """Return the stage of each claim that the person has."""
     live = Claim.objects.filter(project=project_id, person=person_id, state=ClaimState.LIVE)
     return live.values_list("stage", flat=True)
 

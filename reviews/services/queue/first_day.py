@@ -3,7 +3,7 @@
 from annotator.errors import Conflict
 from annotator.models import Project, User
 from reviews.models import Claim, ClaimState
-from reviews.services.queue.claim_rows import extend, new_claim, resume_own, stage_of
+from reviews.services.queue.claim_rows import extend, held_stages, new_claim, resume_own, stage_of
 from reviews.services.queue.pauses import ClaimLimits
 from reviews.services.queue.training_claims import next_training_slot, require_accepted
 
@@ -13,7 +13,8 @@ def resume_or_train(*, actor: User, project: Project, stages: list[str], limits:
 
     Raises NotReady, or Conflict if work is paused.
     """
-    own = resume_own(actor=actor, project=project, stages=stages)
+    held = set(stages) & set(held_stages(project.pk, actor.pk))
+    own = resume_own(actor=actor, project=project, stages=stages) if held else None
     if own is not None:
         return own
     require_accepted(actor=actor, project=project)

@@ -126,7 +126,7 @@ def test_the_web_server_limits_what_a_request_waits_for_and_nothing_else_does(im
     assert shown(connection) == ["0", "0"]
     assert connection.connection.answer_seconds is None
     wsgi = (BASE_DIR / "annotator" / "config" / "wsgi.py").read_text()
-    assert wsgi.index("limit_requests(") < wsgi.index("annotator.config.urls")
+    assert wsgi.index("limit_requests(") < wsgi.index("load_pages()")
 
 
 def test_a_program_that_goes_silent_in_a_transaction_holds_its_rows_for_a_while_only(settings) -> None:
