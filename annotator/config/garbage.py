@@ -1,4 +1,4 @@
-"""Garbage collection between requests, so that nobody waits for it."""
+"""Garbage collection between requests, so that no request waits for it."""
 
 import gc
 

@@ -4,10 +4,11 @@
 //   <form method="post" data-next-item>     ends the work on the item that the page shows
 //   <div id="workspace" data-assets="…">    the version of the scripts: with newer ones, the page is loaded
 //
-// The form is sent with the header X-Next-Item. X-Guideline and X-Unread say which guideline and how many unread notices
-// the page shows: the guideline and the bar at the top do not come again if they are the same. The answer is the parts of the next item (<hx-partial>), with the header
-// X-Item (JSON: the address, and the attributes of #workspace), or X-Leads-To: a page to load. If it is neither, such as
-// a refusal, the browser sends the form again and shows the answer, as it does without this module.
+// The form is sent with the header X-Next-Item. X-Guideline and X-Unread say which guideline and how many unread
+// notices the page shows: the guideline and the bar at the top do not come again if they are the same. The answer is
+// the parts of the next item (<hx-partial>), with the header X-Item (JSON: the address, and the attributes of
+// #workspace), or X-Leads-To: a page to load. If it is neither, such as a refusal, the browser sends the form again and
+// shows the answer, as it does without this module.
 //
 // Two events on `document` tell the other modules, which keep what the person does on the page of one item:
 //   assay:item-comes   the parts are about to be replaced
