@@ -1,10 +1,12 @@
 """Measure how long a reviewer waits for the workspace: from a click or key to the painted answer, in a real browser.
 
 ``python scripts/bench_reactions.py`` starts a demo of its own; ``python scripts/bench_reactions.py URL`` uses one that
-runs. An annotator signs in, works on the item that she holds and submits others. Needs Chromium.
+runs. An administrator imports more candidates. An annotator signs in, works on the item that she holds and submits
+others. Needs Chromium.
 """
 
 import contextlib
+import json
 import subprocess
 import sys
 import tempfile
@@ -18,20 +20,21 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from playwright.sync_api import Error, Page, sync_playwright  # noqa: E402
+from playwright.sync_api import Browser, Error, Page, sync_playwright  # noqa: E402
 
 from scripts.bench_report import percentile, print_progress  # noqa: E402
 from scripts.demo import SIGN_INS  # noqa: E402
 from scripts.environment import Stop  # noqa: E402
 from scripts.private_services import find_chromium, free_port  # noqa: E402
 
-TIMES, SUBMISSIONS = 30, 20
+TIMES, SUBMISSIONS = 30, 40
 #: Not counted: they compile templates and scripts.
 _FIRST_ONES = 3
 #: Milliseconds before each action. A person acts no sooner, and what the action before began has ended.
 _REST = 250
-#: The first one works on what she holds. Each of them submits items until no other is left.
-PEOPLE = ("amina", "emeka", "dilara", "boris")
+ANNOTATOR, ADMINISTRATOR, PROJECT = "amina", "ingrid", "everyday-assistants"
+#: The demo's own have items for about a dozen submissions.
+CANDIDATES = ROOT / "benchmark" / "demo" / "data" / "dialogues.jsonl"
 BUDGET, BUDGET_OF_NEXT = 100, 150
 #: Runs in the page. Resolves to the milliseconds from the action until the frame that shows `done` is painted: what is
 #: looked at before a frame is in it, and a task that is added then runs after it.
@@ -152,31 +155,40 @@ def measure_reactions(address: str) -> list[Reaction]:
         raise Stop("Chromium is not installed (Debian: apt-get install chromium-headless-shell).")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium)
-        found: list[Reaction] = []
-        times: list[float] = []
-        for person in PEOPLE:
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            sign_in(page, address, person)
-            found = found or [measured(page, action) for action in ACTIONS]
-            times += submission_times(page, SUBMISSIONS + _FIRST_ONES - len(times))
-            page.close()
+        page = open_window(browser, address, ADMINISTRATOR)
+        import_candidates(page, address)
+        page = open_window(browser, address, ANNOTATOR)
+        page.locator("form[action$='/next/'] button").first.click()
+        page.wait_for_load_state("networkidle")
+        found = [measured(page, action) for action in ACTIONS]
+        times = submission_times(page, SUBMISSIONS + _FIRST_ONES)[_FIRST_ONES:]
         browser.close()
-    return [*found, reaction("submit → next item", times[_FIRST_ONES:], BUDGET_OF_NEXT)]
+    return [*found, reaction("submit → next item", times, BUDGET_OF_NEXT)]
 
 
-def sign_in(page: Page, address: str, person: str) -> None:
-    """Sign in and open the item that the person holds, or the next one."""
+def open_window(browser: Browser, address: str, person: str) -> Page:
+    """Return a window in which the person is signed in."""
+    page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{address}/accounts/login/")
     page.fill("[name=login]", person)
     page.fill("[name=password]", "assay-demo")
     page.keyboard.press("Enter")
     page.wait_for_url(f"{address}/")
-    open_next(page)
+    return page
 
 
-def open_next(page: Page) -> None:
-    page.locator("form[action$='/next/'] button").first.click()
-    page.wait_for_load_state("networkidle")
+def import_candidates(page: Page, address: str) -> None:
+    """Import the demo's candidates once more, with other ids."""
+    run = f"again-{time.time_ns()}"
+    records = [json.loads(line) for line in CANDIDATES.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({**record, "id": f"{run}-{record['id']}"}, ensure_ascii=False) for record in records]
+    page.goto(f"{address}/p/{PROJECT}/imports/")
+    page.get_by_label("Candidate file").set_input_files(
+        {"name": f"{run}.jsonl", "mimeType": "application/jsonl", "buffer": "\n".join(lines).encode()}
+    )
+    page.get_by_label("Format").select_option("wild")
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.locator("#import-state").get_by_text("Done").wait_for(timeout=120_000)
 
 
 def measured(page: Page, action: Action) -> Reaction:
@@ -195,9 +207,9 @@ def measured(page: Page, action: Action) -> Reaction:
 
 
 def submission_times(page: Page, most: int) -> list[float]:
-    """Submit up to `most` items. Return the milliseconds from each click on Submit until the next item is painted."""
+    """Submit `most` items. Return the milliseconds from each click on Submit until the next item is painted."""
     times: list[float] = []
-    while len(times) < most and "/work/" in page.url:
+    while len(times) < most:
         slot = page.url.partition("?")[0].partition("submit/")[0]
         page.goto(f"{slot}submit/?verdict=reject")
         page.wait_for_load_state("networkidle")
@@ -205,9 +217,8 @@ def submission_times(page: Page, most: int) -> list[float]:
         page.wait_for_timeout(1200)
         try:
             times.append(page.evaluate(_MEASURE, [click("#verdict [data-primary]"), _OTHER_ITEM]))
-        except Error:
-            # There is no other item: the browser has left the page.
-            page.wait_for_url(lambda url: "/work/" not in url)
+        except Error as error:
+            raise Stop(f"No next item came after {len(times)} submissions.") from error
     return times
 
 

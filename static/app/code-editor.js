@@ -96,6 +96,7 @@ class CodeEditor extends HTMLElement {
     };
     frame.addEventListener("keydown", leave, {capture: true});
     if (focused >= 0) {
+      this.#typed = textarea.value !== textarea.defaultValue;
       this.#view.dispatch({selection: {anchor: focused}});
       this.#view.focus();
     }

@@ -66,6 +66,28 @@ def test_the_json_editor_stays_open_and_keeps_the_keys_while_answers_come(window
     expect(page.locator("#dep-known")).to_be_checked()
 
 
+def test_what_is_typed_before_the_code_editor_is_there_is_kept_when_an_answer_comes(window_of, team):
+    window = start_self_check(window_of, team)
+    page = window.page
+    window.open_place(CALL)
+    held = []
+    page.route("**/vendor/codemirror*", lambda route: held.append(route))
+    page.reload()
+    field = page.locator("#f-observation textarea")
+    field.press("ControlOrMeta+A")
+    page.keyboard.insert_text('{"degrees": 21, ')
+    held[0].continue_()
+    editor = page.locator("#f-observation .cm-content")
+    expect(editor).to_be_focused()
+    # An answer puts what is stored into the textarea.
+    field.evaluate("(field) => { field.value = field.defaultValue; field.closest('code-editor').refresh(); }")
+    expect(editor).to_have_text('{"degrees": 21, ')
+    expect(field).to_have_value('{"degrees": 21, ')
+    with window.saving():
+        page.keyboard.insert_text('"rain": 0}')
+    assert steps_of(team)[0]["observation"] == {"degrees": 21, "rain": 0}
+
+
 def test_a_select_takes_no_commands_and_undo_is_ctrl_z_outside_of_text(window_of, team):
     window = start_self_check(window_of, team)
     page, press = window.page, window.page.keyboard.press
