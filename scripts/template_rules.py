@@ -58,8 +58,11 @@ READ_ATTRIBUTES |= {"data-key-group", "data-key-label", "hx-confirm", "hx-prompt
 VERBATIM = {"code", "kbd", "pre", "samp", "script", "style"}
 VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 NAMES = re.compile(r"\bAssay\b")
+#: A block whose name ends in “_class” is the value of an attribute.
 MARKED = re.compile(
-    r"\{%\s*blocktrans(?:late)?\b.*?%\}.*?\{%\s*endblocktrans(?:late)?\s*%\}|\{%\s*trans(?:late)?\b.*?%\}", re.S
+    r"\{%\s*blocktrans(?:late)?\b.*?%\}.*?\{%\s*endblocktrans(?:late)?\s*%\}|\{%\s*trans(?:late)?\b.*?%\}"
+    r"|\{%\s*block\s+\w+_class\s*%\}.*?\{%\s*endblock\b.*?%\}",
+    re.S,
 )
 EXPRESSIONS = re.compile(r"\{%.*?%\}|\{\{.*?\}\}", re.S)
 # Tags whose quoted texts are names and values.

@@ -134,6 +134,7 @@ def test_text_not_marked_for_translation_is_found(template, text):
         '{% include "components/notice_row.html" with tone="good" text="" %}',
         '{{ day|date:"j F Y" }}{{ names|join:", " }}{% if a == "Old one" %}{% kbd "Ctrl+Enter" %}{% endif %}',
         "<title>{{ name }} · Assay</title>",
+        "{% block body_class %}wide{% if tall %} tall{% endif %}{% endblock %}",
     ],
 )
 def test_marked_text_and_what_nobody_translates_are_left_alone(template):
