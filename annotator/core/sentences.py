@@ -151,9 +151,11 @@ FINDINGS = (
     _("The reference trajectory violates this constraint. %(sentence)s"),
     _("The system prompt does not state this constraint. Add it, or mark the span that states it."),
     _(
-        "The system prompt does not state this constraint in these words. The nearest text is “%(text)s”. Make "
-        "them agree, or mark the span that states it."
+        "The system prompt does not state this constraint. The nearest text is “%(text)s”. Make them agree, or mark "
+        "the span that states it."
     ),
+    _("The system prompt has another number: “%(text)s”. Make them agree."),
+    _("The marked span is no longer in the system prompt. The nearest text is “%(text)s”. Mark it again."),
     _("The system prompt states this constraint %(number)s times. State it once."),
     _("This constraint reads “%(text)s”, but the system prompt says “%(said)s”. Make them agree."),
     _("The constraint has no category. Choose one of: %(names)s."),

@@ -56,9 +56,17 @@ def wording(context: CaseContext) -> Iterator[Found]:
     yield from context.feasibility["constraint.wording"]
 
 
-@check("constraint.anchor", "The system prompt does not state a constraint exactly once", "error", only_with="case")
-def not_stated_once(context: CaseContext) -> Iterator[Found]:
-    """Exactly one span of the system prompt must state each constraint: its text, or the span that is marked."""
+@check("constraint.unstated", "The system prompt does not state a constraint", "error", only_with="case")
+def not_stated(context: CaseContext) -> Iterator[Found]:
+    """No clause of the system prompt is about what a constraint limits, and its text is not in the prompt. The limit of
+    20 rounds that every evaluation has need not be stated.
+    """
+    yield from context.feasibility["constraint.unstated"]
+
+
+@check("constraint.anchor", "The system prompt states a constraint twice or differently", "warning", only_with="case")
+def stated_differently(context: CaseContext) -> Iterator[Found]:
+    """The system prompt states a constraint twice or with other numbers, or the marked span is no longer in it."""
     yield from context.feasibility["constraint.anchor"]
 
 

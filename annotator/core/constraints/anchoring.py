@@ -1,4 +1,4 @@
-"""Find where the system prompt states each constraint: in exactly one span, with the same content."""
+"""Find where the system prompt states each constraint: once, with the same content."""
 
 import re
 from collections.abc import Iterator
@@ -6,11 +6,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from annotator.core.constraints.case import Case
+from annotator.core.constraints.model import Constraint
+from annotator.core.constraints.resource import InteractionRounds
 from annotator.core.constraints.sentence_claims import named_tools, read_claim
+from annotator.core.constraints.stating import find_statement, names_its_subject
+from annotator.core.constraints.taxonomy import find_category
 from annotator.core.findings import Finding
 from annotator.core.schema.value_words import cut
 
 ID = "constraint.anchor"
+UNSTATED = "constraint.unstated"
 #: Characters of a prompt that are searched: the most that an editor stores.
 MAX_PROMPT = 200_000
 #: Characters of a prompt, and of a quote, that are compared to suggest the sentence that was meant.
@@ -70,41 +75,70 @@ def nearest(prompt: str, quote: str) -> Span | None:
 
 
 def anchor_findings(case: Case) -> Iterator[Finding]:
-    """Yield a finding for a constraint whose span is missing, repeated or different. Nothing if there is no prompt."""
+    """Yield a finding for a constraint that the prompt does not state, or whose span is repeated, different or gone.
+
+    A constraint without a marked span may be stated in other words, as a clause of any sentence. Nothing if there is no
+    prompt.
+    """
     prompt = case.system_prompt
     if prompt is None:
         return
     if len(prompt) > MAX_PROMPT and case.constraints:
-        told = (
+        long = (
             f"The system prompt has {len(prompt):,} characters. Only the first "
             f"{MAX_PROMPT:,} are searched for constraints. Shorten the prompt."
         )
-        yield case.finding(ID, 0, told)
+        yield case.finding(ID, 0, long, "warning")
     for i, constraint in enumerate(case.constraints):
-        quote = constraint.anchor or constraint.text or ""
-        spans = find_spans(prompt, quote)
-        if len(spans) > 1:
-            or_more = " or more" if len(spans) == MAX_SPANS else ""
-            told = f"The system prompt states this constraint {len(spans)}{or_more} times. State it once."
-            yield case.finding(ID, i, told)
-        elif not spans:
-            yield case.finding(ID, i, _missing(prompt, quote))
-        elif constraint.anchor and constraint.text and _differs(constraint.anchor, constraint.text):
-            told = (
+        told = _told(prompt, constraint)
+        if told:
+            yield case.finding(ID, i, told, "warning")
+        elif told is None and not _is_usual_limit(constraint):
+            yield case.finding(UNSTATED, i, _unstated(prompt, constraint.anchor or constraint.text or ""))
+
+
+def _told(prompt: str, constraint: Constraint) -> str | None:
+    """Return what is wrong with the words that state a constraint, empty if nothing is; None if none state it."""
+    quote = constraint.anchor or constraint.text or ""
+    # “At most 10” in the prompt may be about something else.
+    spans = find_spans(prompt, quote) if constraint.anchor or names_its_subject(constraint) else []
+    if len(spans) > 1:
+        or_more = " or more" if len(spans) == MAX_SPANS else ""
+        return f"The system prompt states this constraint {len(spans)}{or_more} times. State it once."
+    if spans:
+        if constraint.anchor and constraint.text and _differs(constraint.anchor, constraint.text):
+            return (
                 f"This constraint reads “{cut(constraint.text)}”, but the system prompt says "
                 f"“{cut(constraint.anchor)}”. Make them agree."
             )
-            yield case.finding(ID, i, told)
+        return ""
+    stated = find_statement(prompt, constraint)
+    if stated is None:
+        return None
+    found = cut(prompt[stated.start : stated.end].strip().lstrip("-*•").lstrip())
+    if not stated.agrees:
+        return (
+            "" if _is_usual_limit(constraint) else f"The system prompt has another number: “{found}”. Make them agree."
+        )
+    if constraint.anchor:
+        return f"The marked span is no longer in the system prompt. The nearest text is “{found}”. Mark it again."
+    return ""
 
 
-def _missing(prompt: str, quote: str) -> str:
+def _is_usual_limit(constraint: Constraint) -> bool:
+    """Return whether it is the limit on rounds that every evaluation has, which no prompt need state."""
+    category = find_category(constraint.category)
+    return isinstance(category, InteractionRounds) and constraint.parameters == category.usual(())
+
+
+def _unstated(prompt: str, quote: str) -> str:
     near = nearest(prompt, quote) if quote.strip() else None
     if near is None:
         return "The system prompt does not state this constraint. Add it, or mark the span that states it."
     found = cut(prompt[near.start : near.end])
     return (
-        f"The system prompt does not state this constraint in these words. The nearest text is "
-        f"“{found}”. Make them agree, or mark the span that states it."
+        f"The system prompt does not state this constraint. The nearest text is “{found}”. Make them agree, or mark "
+        "the span that states it."
     )
 
 

@@ -4,12 +4,14 @@ import re
 from dataclasses import dataclass
 
 _WORDS = {
-    "once": 1, "twice": 2, "thrice": 3, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
-    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20,
+    "once": 1, "twice": 2, "thrice": 3, "single": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20,
 }  # fmt: skip
-_N = rf"(\d[\d,]*|{'|'.join(_WORDS)})\b"
+_DIGITS = r"\d[\d,]*"
+_N = rf"({_DIGITS}|{'|'.join(_WORDS)})\b"
 #: "a total of", "a maximum of": words that may come between a bound and its number.
 _TO = r"(?:\s+(?:of|is|to|a|an|be|the|total|in))*\s+"
+_ANY = re.compile(rf"(?<![\w.])({_DIGITS}|{'|'.join(_WORDS)})\b", re.I)
 _BETWEEN = re.compile(
     rf"(?:between|range:?|from|within)(?:\s+(?:of|is|the|range|from|between))*\s+\[?{_N}\s*(?:and|to|,|-|–)\s*{_N}",
     re.I,
@@ -63,6 +65,11 @@ def read_claim(text: str) -> Claim:
     lows |= {_matched(match) for match in _LOWER.finditer(rest)}
     lows |= {_matched(match) + 1 for match in _OVER.finditer(rest) if not _negated(rest, match)}
     return Claim(frozenset(lows), frozenset(highs))
+
+
+def numbers_in(text: str) -> frozenset[int]:
+    """Return all whole numbers in a text, in digits or in English words (“twice”, “a single call”)."""
+    return frozenset(_number(match[1]) for match in _ANY.finditer(text[:MAX_LENGTH]))
 
 
 def named_tools(text: str) -> frozenset[str]:

@@ -308,7 +308,7 @@ CASES = {record["id"]: FORMATS["cctu"].read(record)[0] for record in lines("case
 INVALID = {
     "quay-01": "constraint.contradiction",
     "pilot-02": "constraint.unknown_tool",
-    "wind-02": "constraint.anchor",
+    "wind-02": "constraint.unstated",
 }
 SOUND_CASES = ("berth-01", "wind-01", "arrival-01", "fee-01", "tide-03")
 #: Cases with a validator that a trial finds wrong, and what it says.

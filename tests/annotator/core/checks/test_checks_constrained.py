@@ -62,7 +62,7 @@ def test_a_case_without_a_fault_has_no_finding() -> None:
             "/constraints/c1",
         ),
         (with_constraint("c0", parameters={"max_callTimes": 5}), "constraint.wording", "warning", "/constraints/c0"),
-        (case(system_prompt=PROMPT.replace("six", "seven")), "constraint.anchor", "error", "/constraints/c2"),
+        (case(system_prompt=PROMPT.replace("six", "seven")), "constraint.anchor", "warning", "/constraints/c2"),
         (case(unsolved_set={"find_fery": ["Gull"]}), "constraint.unsolved_tool", "error", "/unsolved_set"),
         (case(reference_trajectory=rounds(TIMES, FERRY)), "constraint.reference", "error", "/constraints/c1"),
         (case(answer=None), "constraint.incomplete", "error", "/answer"),

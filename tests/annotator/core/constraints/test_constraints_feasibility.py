@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from annotator.core.constraints import Constraint, read_constraint
-from annotator.core.constraints.anchoring import find_spans, sentences
+from annotator.core.constraints.anchoring import anchor_findings, find_spans, sentences
 from annotator.core.constraints.case import Case
 from annotator.core.constraints.demands import read_demands
 from annotator.core.constraints.feasibility import feasibility_findings, needed_calls
@@ -309,16 +309,65 @@ class TestAnchors:
         [
             ({"text": "make at  most 5 tool calls."}, ""),
             ({"text": "No more calls than five", "anchor": "at most 5 tool calls"}, ""),
-            ({"text": "Make at most 6 tool calls."}, "The nearest text is “Make **at most** 5 tool calls.”"),
-            ({"text": "Speak Chinese throughout"}, "The system prompt does not state this constraint"),
-            ({"text": None}, "The system prompt does not state this constraint"),
+            ({"text": "No more than five calls in total"}, ""),
+            ({"text": "At most 5"}, ""),
+            ({"text": None, "parameters": {"max_callTimes": 5}}, ""),
+            ({"text": "Make at most 6 tool calls."}, "another number: “Make **at most** 5 tool calls.”"),
+            (
+                {"text": "Five calls", "anchor": "at most 5 requests"},
+                "The marked span is no longer in the system prompt.",
+            ),
             ({"text": "At most 6 calls", "anchor": "at most 5 tool calls"}, "Make them agree"),
         ],
     )
-    def test_exactly_one_span(self, known: Mapping[str, Any], sentence: str) -> None:
-        findings = feasibility_findings(Case([Constraint(category="format", **known)], system_prompt=self.PROMPT))
-        assert [each.check for each in findings] == (["constraint.anchor"] if sentence else [])
-        assert sentence in "".join(each.message for each in findings)
+    def test_a_clause_states_the_constraint(self, known: Mapping[str, Any], sentence: str) -> None:
+        constraint = Constraint(category="tool call count", **known)
+        found = anchor_findings(Case([constraint], system_prompt=self.PROMPT))
+        assert [(each.check, each.severity) for each in found] == (
+            [("constraint.anchor", "warning")] if sentence else []
+        )
+        assert sentence in "".join(
+            each.message for each in anchor_findings(Case([constraint], system_prompt=self.PROMPT))
+        )
+
+    @pytest.mark.parametrize(
+        ("category", "known"),
+        [
+            ("content", {"text": "Speak Chinese throughout"}),
+            ("content", {"text": None}),
+            ("content", {"text": 'The answer must begin with "Dear guest".'}),
+            ("format", {"text": "The entire response must be a JSON object."}),
+            ("length", {"text": "At most 5", "parameters": {"max_responseLength": 5}}),
+            ("interaction rounds", {"text": "At most 5 rounds", "parameters": {"max_round": 5}}),
+            ("specific tool call count", {"text": "At most 5", "parameters": {"max_calls_per_tool": {"find_maps": 5}}}),
+        ],
+    )
+    def test_nothing_states_the_constraint(self, category: str, known: Mapping[str, Any]) -> None:
+        found = list(anchor_findings(Case([Constraint(category=category, **known)], system_prompt=self.PROMPT)))
+        assert [(each.check, each.severity) for each in found] == [("constraint.unstated", "error")]
+        assert "The system prompt does not state this constraint" in found[0].message
+
+    def test_clauses_of_one_sentence_state_several_constraints(self) -> None:
+        prompt = (
+            "Answer in between 10 and 30 words, make no more than two calls in total, and finish within 4 turns; the "
+            "tools `find_map`, `read_map`, and `draw_map` may be called once each."
+        )
+        per_tool = {"find_map": 1, "read_map": 1, "draw_map": 1}
+        rules = (
+            rule("length", min_responseLength=10, max_responseLength=30, unit="words"),
+            rule("tool call count", max_callTimes=2),
+            rule("interaction rounds", max_round=4),
+            rule("specific tool call count", max_calls_per_tool=per_tool),
+        )
+        assert list(anchor_findings(Case(rules, system_prompt=prompt))) == []
+        wrong = rule("interaction rounds", max_round=6)
+        assert "another number" in "".join(one.message for one in anchor_findings(Case([wrong], system_prompt=prompt)))
+
+    def test_the_limit_that_every_evaluation_has_need_not_be_stated(self) -> None:
+        usual = Constraint(
+            category="interaction rounds", text="At most 20", parameters={"min_round": 0, "max_round": 20}
+        )
+        assert list(anchor_findings(Case([usual], system_prompt=self.PROMPT))) == []
 
     def test_a_doubled_sentence(self) -> None:
         told = messages(rule("content", "End with a period."), system_prompt=self.PROMPT + " End with a period.")
@@ -356,3 +405,19 @@ class TestPublished:
             },
             "constraint.contradiction": {(165, 3), (186, 2)},
         }  # fmt: skip
+
+    def test_the_published_prompts_state_the_constraints(self, shared_data: Path) -> None:
+        """Read by hand: none of 914 gets a false finding. The prompt allows one call where the parameters allow two."""
+        told: dict[str, set[tuple[int, int]]] = {}
+        for line in (shared_data / "cctu" / "constraints.jsonl").read_bytes().splitlines():
+            record = orjson.loads(line)
+            case = Case([read_constraint(each) for each in record["constraints"]], system_prompt=record["instructions"])
+            for finding in anchor_findings(case):
+                place = (record["case_id"], int(finding.anchor.rpartition("/")[2]))
+                told.setdefault(finding.check, set()).add(place)
+        unstated = {
+            (12, 2), (18, 1), (47, 1), (47, 2), (47, 3), (52, 3), (84, 3), (87, 2), (115, 0), (119, 3), (146, 0),
+            (159, 0), (189, 5), (191, 1),
+        }  # fmt: skip
+        wordless = {(147, 1), (162, 2), (162, 3), (167, 2), (185, 1), (185, 2)}
+        assert told == {"constraint.unstated": unstated | wordless, "constraint.anchor": {(121, 1)}}
