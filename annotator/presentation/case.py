@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotator.core.comparison.anchors import below, covers
-from annotator.core.constraints.anchoring import find_spans
-from annotator.core.constraints.reading_case import replay_of
+from annotator.core.constraints.anchoring import Span, stating_spans
+from annotator.core.constraints.reading_case import constraints_of, replay_of
 from annotator.core.constraints.replay import Replay
 from annotator.core.constraints.taxonomy import find_category, proposed_text
 from annotator.core.fields import CustomField
@@ -165,7 +165,9 @@ def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView
     placing = Placing(views)
     at = placing.take
     replayed = replay_of(document)
-    constraints = [_constraint(document, n, at, replayed) for n in range(len(document["constraints"]))]
+    prompt = document["system_prompt"] or ""
+    places = [stating_spans(prompt, one) for one in constraints_of(document)]
+    constraints = [_constraint(document, n, at, replayed, len(spans)) for n, spans in enumerate(places)]
     rounds = [_round(document, n, at, replayed) for n in range(len(document["reference_trajectory"] or ()))]
     fields = {
         name: PartView(f"/{name}", name, _(title), document[name], at(f"/{name}")) for name, title in FIELDS.items()
@@ -178,16 +180,15 @@ def present_case(document: dict[str, Any], views: list[FindingView]) -> CaseView
         fields=fields,
         constraints=constraints,
         rounds=rounds,
-        pieces=_pieces(document["system_prompt"] or "", constraints),
+        pieces=_pieces(prompt, list(zip(constraints, places, strict=True))),
     )
 
 
-def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -> ConstraintView:
+def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | None, spans: int) -> ConstraintView:
     data = document["constraints"][n]
     anchor = f"/constraints/{data['id']}"
     category = find_category(data["category"])
     proposal = proposed_text(data["category"], data["parameters"])
-    quote = data["anchor"] or data["text"] or ""
     return ConstraintView(
         anchor=anchor,
         type="constraint",
@@ -196,7 +197,7 @@ def _constraint(document: dict[str, Any], n: int, at: Any, replayed: Replay | No
         findings=at(anchor),
         number=n + 1,
         status=replayed.statuses[n].value if replayed else "",
-        spans=len(find_spans(document["system_prompt"] or "", quote)),
+        spans=spans,
         rule=proposal if category and not category.needs else "",
         proposal=proposal if proposal != (data["text"] or "").strip() else "",
     )
@@ -222,13 +223,9 @@ def _round(document: dict[str, Any], n: int, at: Any, replayed: Replay | None) -
     )
 
 
-def _pieces(prompt: str, constraints: list[ConstraintView]) -> list[PromptPiece]:
+def _pieces(prompt: str, places: list[tuple[ConstraintView, list[Span]]]) -> list[PromptPiece]:
     """Split the prompt where the span of a constraint begins or ends; one that is stated twice is marked twice."""
-    spans = [
-        (span, one)
-        for one in constraints
-        for span in find_spans(prompt, one.data["anchor"] or one.data["text"] or "")
-    ]  # fmt: skip
+    spans = [(span, one) for one, found in places for span in found]
     cuts = sorted({0, len(prompt), *(span.start for span, _ in spans), *(span.end for span, _ in spans)})
     return [
         PromptPiece(

@@ -97,11 +97,31 @@ def anchor_findings(case: Case) -> Iterator[Finding]:
             yield case.finding(UNSTATED, i, _unstated(prompt, constraint.anchor or constraint.text or ""))
 
 
+def stating_spans(prompt: str, constraint: Constraint) -> list[Span]:
+    """Return where the prompt states a constraint: its marked span or its text, else a clause that says the same."""
+    spans = _own_spans(prompt, constraint)
+    stated = None if spans or constraint.anchor else find_statement(prompt, constraint)
+    if stated is not None and stated.agrees:
+        text = prompt[stated.start : stated.end]
+        start = stated.end - len(_without_mark(text))
+        return [Span(start, start + len(prompt[start : stated.end].rstrip()))]
+    return spans
+
+
+def _own_spans(prompt: str, constraint: Constraint) -> list[Span]:
+    if constraint.anchor:
+        return find_spans(prompt, constraint.anchor)
+    # “At most 10” in the prompt may be about something else.
+    return find_spans(prompt, constraint.text or "") if names_its_subject(constraint) else []
+
+
+def _without_mark(text: str) -> str:
+    return text.lstrip(" \t\r\n-*•")
+
+
 def _told(prompt: str, constraint: Constraint) -> str | None:
     """Return what is wrong with the words that state a constraint, empty if nothing is; None if none state it."""
-    quote = constraint.anchor or constraint.text or ""
-    # “At most 10” in the prompt may be about something else.
-    spans = find_spans(prompt, quote) if constraint.anchor or names_its_subject(constraint) else []
+    spans = _own_spans(prompt, constraint)
     if len(spans) > 1:
         or_more = " or more" if len(spans) == MAX_SPANS else ""
         return f"The system prompt states this constraint {len(spans)}{or_more} times. State it once."
@@ -115,7 +135,7 @@ def _told(prompt: str, constraint: Constraint) -> str | None:
     stated = find_statement(prompt, constraint)
     if stated is None:
         return None
-    found = cut(prompt[stated.start : stated.end].strip().lstrip("-*•").lstrip())
+    found = cut(_without_mark(prompt[stated.start : stated.end]).rstrip())
     if not stated.agrees:
         return (
             "" if _is_usual_limit(constraint) else f"The system prompt has another number: “{found}”. Make them agree."

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from annotator.core.constraints import Constraint, read_constraint
-from annotator.core.constraints.anchoring import anchor_findings, find_spans, sentences
+from annotator.core.constraints.anchoring import anchor_findings, find_spans, sentences, stating_spans
 from annotator.core.constraints.case import Case
 from annotator.core.constraints.demands import read_demands
 from annotator.core.constraints.feasibility import feasibility_findings, needed_calls
@@ -372,6 +372,15 @@ class TestAnchors:
     def test_a_doubled_sentence(self) -> None:
         told = messages(rule("content", "End with a period."), system_prompt=self.PROMPT + " End with a period.")
         assert "2 times. State it once" in told
+
+    def test_pages_mark_the_clause_that_states_a_constraint(self) -> None:
+        def marked(**known: Any) -> list[str]:
+            constraint = Constraint(category="tool call count", **known)
+            return [self.PROMPT[span.start : span.end] for span in stating_spans(self.PROMPT, constraint)]
+
+        assert marked(text="No more than five calls in total") == ["Make **at most** 5 tool calls."]
+        assert marked(text="At most 5", anchor="at most 5") == ["at most** 5"]
+        assert marked(text="At most five calls", anchor="five requests") == marked(text="At most six calls") == []
 
     def test_spans_are_places_in_the_prompt(self) -> None:
         (span,) = find_spans(self.PROMPT, "Make at most 5")
