@@ -11,11 +11,12 @@ from annotator.core.constraints.sentence_claims import MAX_LENGTH, named_tools, 
 #: Characters of a prompt that are read, and its clauses that are compared with each constraint.
 MAX_READ = 50_000
 MAX_CLAUSES = 500
-#: Where a clause ends. A comma or “and” between two numbers, as in “between 2 and 4”, ends none.
+#: Where a clause ends. A comma or “and” between two numbers, as in “between 2 and 4”, ends none. Marks are matched from
+#: the first of a row, possessively: trying again from each of them would be quadratic.
 _NUMBER = r"(?:\d|one|two|three|four|five|six|seven|eight|nine|ten)\b"
 _CLAUSE_END = re.compile(
-    rf"[.!?;:。！？；]+[\"”'’*]*(?=\s|$)|[。！？；，\n]+|,(?=\s)(?!\s*(?:and|or)?\s*\[?{_NUMBER})"
-    rf"|\b(?:and|but|while)\b(?!\s*\[?{_NUMBER})",
+    rf"(?<![.!?;:])[.!?;:]++[\"”'’*]*+(?=\s|$)|[。！？；，\n]+|,(?=\s)(?!\s*+(?:and|or)?+\s*+\[?{_NUMBER})"
+    rf"|\b(?:and|but|while)\b(?!\s*+\[?{_NUMBER})",
     re.I,
 )
 #: Word for word, what a rule is about, by category; the longer names of the same thing are one concept.
@@ -72,7 +73,7 @@ _VAGUE = frozenset({"hold"})
 _BOUNDED = frozenset({"rounds", "calls", "together", "length"})
 #: The share of a rule's words that a clause must have, where a word like “include” says little about which rule it is.
 _SHARED = 0.3
-_SENTENCE_END = re.compile(r"(?<!i\.e)(?<!e\.g)[.!?]+[\"”'’*]*(?=\s|$)|[。！？\n]+", re.I)
+_SENTENCE_END = re.compile(r"(?<!i\.e)(?<!e\.g)(?<![.!?])[.!?]++[\"”'’*]*+(?=\s|$)|[。！？\n]+", re.I)
 _NAME = re.compile(r"[\w-]+")
 _ANY_TOOL = re.compile(r"\b(?:each|any|every|per|individual|all|following|specified|same|both)\b", re.I)
 #: A number in a clause with one of these may be another rule's.

@@ -54,6 +54,9 @@ class NextItemMiddleware:
         match = request.resolver_match
         if HEADER not in request.headers or request.method != "GET" or (match and match.url_name == _WORKSPACE):
             return None
+        # No form leads there.
+        if request.path_info.startswith("/api/"):
+            return None
         return _load(request)
 
 

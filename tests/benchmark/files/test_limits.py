@@ -325,14 +325,14 @@ def test_quotes_that_stand_all_over_a_prompt_are_marked_at_their_first_places() 
     assert all(" 5 or more times. State it once." in one for one in told)
 
 
-@pytest.mark.parametrize("text", ["ab, ", "ab. ", "and ", "ab", "1,", "i.e", '"'])
+@pytest.mark.parametrize("text", ["ab, ", "ab. ", "and ", "ab", "1,", "i.e", '"', "?", " ", ".*"])
 def test_clauses_of_a_long_prompt_are_compared_with_many_constraints_in_linear_time(text: str) -> None:
     quoted = " ".join(f'"ab{n}"' for n in range(500))
     rules = [
         {"id": f"c{n}", "category": "content", "text": f"{quoted} {n}", "dimension": "response"}
         for n in range(MAX_CONSTRAINTS)
     ]
-    prompt = text * (MAX_PROMPT // len(text))
+    prompt = "ab, " + text * (MAX_PROMPT // len(text) - 9) + "ab"
     document = read_document({
         "kind": "constrained", "user_query": "", "system_prompt": prompt, "constraints": rules,
     })  # fmt: skip

@@ -363,13 +363,13 @@ def test_the_page_takes_a_third_version_of_what_both_added(client: Client, team:
     url = page_of(client, team.senior, slot)
     page = one_line(client.get(url))
     place = f"{ADDED}/observation"
-    assert f'<input type="checkbox" name="ruling:{place}" value="third">' in page
+    assert f'<input type="checkbox" name="ruling:{place}" value="third" data-third>' in page
     form = {f"ruling:{TEXT}": "left", f"why:{TEXT}": "answer_wrong"} | {
         f"ruling:{place}": "third", f"third:{place}": '{"trains": 5}', f"why:{place}": "answer_wrong",
     }  # fmt: skip
     client.post(reverse("workspace-settle-keep", args=[slot]), form)
     kept = one_line(client.get(url))
-    assert f'name="ruling:{place}" value="third" checked' in kept
+    assert f'name="ruling:{place}" value="third" data-third checked' in kept
     assert "&quot;trains&quot;: 5" in kept
     part = client.post(
         reverse("workspace-settle-keep", args=[slot]), form | {f"third:{place}": "{"}, headers={"HX-Request": "true"}

@@ -490,7 +490,7 @@ def test_a_change_that_cannot_be_is_refused_on_the_list_which_keeps_what_was_cho
         f'value="{slot.public_id}" aria-label="Select {slot.dialogue.external_id}, Cross-check" data-nav-item checked'
     )
     assert ticked in one_line(page)
-    assert '<input type="radio" name="action" value="hand_over" data-action="hand_over" checked>' in page
+    assert '<input type="radio" name="action" value="hand_over" data-change="hand_over" checked>' in page
     assert all(f'<option value="{person}" selected>' in page for person in people)
     assert 'value="On leave"' in page
     assert not AssignmentPlan.objects.exists()

@@ -96,6 +96,12 @@ def test_other_pages_are_left_to_the_browser_with_their_messages(client: Client,
     assert "Released. Your draft is kept" in one_line(client.get("/"))
 
 
+def test_the_api_answers_as_it_always_does(client: Client, team: Team) -> None:
+    client.force_login(team.administrator)
+    answer = client.get(f"/api/projects/{team.project.slug}/history/", headers=ASKS)
+    assert (answer.status_code, answer.json()["results"] != []) == (200, True)
+
+
 def test_a_page_that_begins_with_the_tour_is_loaded(client: Client, team: Team, claim: Claim) -> None:
     team.annotator.toured_at = None
     team.annotator.save()
