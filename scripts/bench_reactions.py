@@ -157,6 +157,7 @@ def measure_reactions(address: str) -> list[Reaction]:
         browser = playwright.chromium.launch(executable_path=chromium)
         page = open_window(browser, address, ADMINISTRATOR)
         import_candidates(page, address)
+        page.context.close()
         page = open_window(browser, address, ANNOTATOR)
         page.locator("form[action$='/next/'] button").first.click()
         page.wait_for_load_state("networkidle")

@@ -115,7 +115,7 @@ def find_statement(prompt: str, constraint: Constraint) -> Stated | None:
     for clause in clauses(prompt):
         if not rule.is_about(clause):
             continue
-        if not rule.numbers or rule.numbers & clause.numbers:
+        if rule.agrees(clause):
             return Stated(clause.start, clause.end, agrees=True)
         if near is None and rule.is_only_about(clause):
             near = clause
@@ -195,6 +195,10 @@ class _Rule:
         if self.concepts - _VAGUE and (self.numbers or self.tools or self.concepts - _BOUNDED):
             return bool(self.concepts & clause.concepts)
         return bool(self.words) and len(self.words & clause.words) >= _SHARED * len(self.words)
+
+    def agrees(self, clause: Clause) -> bool:
+        """Return whether the clause has the rule's numbers; one of them if each tool has its own."""
+        return self.numbers <= clause.numbers or bool(self.tools and self.numbers & clause.numbers)
 
     def is_only_about(self, clause: Clause) -> bool:
         """Return whether the numbers of a clause can only be those of this rule."""
