@@ -389,8 +389,10 @@ def test_a_push_that_is_ended_leaves_no_unpacked_files(archive: Path, tmp_path: 
     temporary, place = tmp_path / "temporary", tmp_path / "share"
     temporary.mkdir()
     place.mkdir()
+    # What runs in the background of a shell inherits that Ctrl-C is ignored.
     program = (
-        "import sys, time; from benchmark.core.pushing.folder import Folder; "
+        "import signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from benchmark.core.pushing.folder import Folder; "
         "Folder.compare = lambda *_, **__: (print('waits', flush=True), time.sleep(60)); "
         "from benchmark.management.commands.push_release import Command; "
         "Command().run_from_argv(['manage.py', 'push_release', *sys.argv[1:]])"
