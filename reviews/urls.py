@@ -22,7 +22,7 @@ from reviews.views.adjudication import claiming, disputes, review_sessions
 from reviews.views.protocol import editor as protocol_editor
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
-from reviews.views.statistics import samples, team
+from reviews.views.statistics import samples, sensitivity, team
 from reviews.views.workspace import decision_tree, graph, leaving, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
@@ -42,6 +42,7 @@ urlpatterns = [
     path(_P + "protocol/json/", protocol.protocol_json, name="protocol-json"),
     path(_P + "statistics/", statistics.progress, name="statistics"),
     path(_P + "statistics/accuracy/", statistics.accuracy, name="statistics-accuracy"),
+    path(_P + "statistics/accuracy/sensitivity/", sensitivity.audit_sensitivity, name="statistics-sensitivity"),
     path(_P + "statistics/revisions/", statistics.revisions, name="statistics-revisions"),
     path(_P + "statistics/samples/", samples.samples, name="statistics-samples"),
     path(_P + "statistics/agreement/", statistics.agreement, name="statistics-agreement"),

@@ -52,13 +52,17 @@ class FigureSerializer(serializers.Serializer[Any]):
 class PointSerializer(serializers.Serializer[Any]):
     """The share of finished items that were right at one point of the protocol."""
 
-    key = serializers.CharField(help_text="“baseline”, the key of a stage, “verified”, or the number of a round.")
+    key = serializers.CharField(help_text="“baseline”, the key of a stage, or the number of a round.")
     title = serializers.CharField()
     right = serializers.IntegerField(help_text="Items with exactly the content that was verified.")
     message = serializers.IntegerField(help_text="The same except for a user message that was rewritten later.")
+    unlabelled = serializers.IntegerField(
+        help_text="The same except for labels that are missing, and perhaps user messages."
+    )
     of = serializers.IntegerField(help_text="Finished items; rejected ones count as wrong.")
     figure = FigureSerializer()
     without_messages = FigureSerializer()
+    without_missing_labels = FigureSerializer(help_text="Without messages and missing labels.")
 
 
 class RoundsSerializer(serializers.Serializer[Any]):
@@ -105,6 +109,10 @@ class AuditSerializer(serializers.Serializer[Any]):
     errors_found = serializers.IntegerField(source="errors")
     error_rate = FigureSerializer(source="residual.error_rate")
     residual = FigureSerializer(source="residual.residual", help_text="Errors left after the found ones are fixed.")
+    sensitivity = FigureSerializer(source="sensitivity.figure", help_text="Share of known errors that were noticed.")
+    warnings = serializers.ListField(
+        child=serializers.CharField(), source="residual.warnings", help_text="What to know before using the figures."
+    )
 
 
 class AccuracySerializer(serializers.Serializer[Any]):

@@ -18,7 +18,7 @@ from reviews.models.item_history import ItemHistory, ItemHistoryCount, ItemHisto
 from reviews.models.pausing import ON_DIALOGUES, AssignmentPlan, AssignmentRules, Pause, PlanAction, PlanChange
 from reviews.models.review_sessions import ReviewSession, SessionDecision
 from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling
-from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SentBackStratum
+from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SensitivityTest, SentBackStratum
 from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
 from reviews.models.training import Trainee, TraineeState, Training, TrainingResult
 from reviews.models.workload import WorkloadCount, WorkloadPending

@@ -9,6 +9,9 @@ from annotator.models.keys import new_public_id
 from reviews.models.cycles import StageRun
 from reviews.models.rows import Row
 
+#: Most items with known errors of one test.
+MAX_KNOWN = 100_000
+
 
 class Draw(Row):
     """A random sample. Its seed was drawn after its population was closed; both are recorded."""
@@ -78,6 +81,30 @@ class SentBackStratum(Row):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["draw", "owner"], name="sent_back_once_per_draw")]
+
+
+class SensitivityTest(Row):
+    """How many items with errors that are known, such as planted ones, the reviewers of an audit noticed."""
+
+    public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)
+    stage = models.CharField(max_length=40)
+    known = models.PositiveIntegerField()
+    found = models.PositiveIntegerField()
+    note = models.CharField(max_length=500, blank=True)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    #: When an administrator took it back; it no longer counts.
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(known__gte=1, known__lte=MAX_KNOWN, found__lte=models.F("known")),
+                name="sensitivity_test_possible",
+            )
+        ]
+        indexes = [models.Index(fields=["project", "stage"], name="sensitivity_test_by_stage")]
 
 
 class DiscrepancyAlarm(Row):

@@ -104,6 +104,7 @@ def write_card(release: Release, description: Description, written: Written) -> 
         _protocol(release),
         *_agreement(frozen["figures"]),
         *_accuracy(frozen["figures"]),
+        *_audits(frozen["figures"]),
         *_revisions(frozen["figures"]),
         *(
             f"### {title}\n\n| | number |\n|---|---|\n"
@@ -399,6 +400,23 @@ def _accuracy(figures: dict[str, Any]) -> list[str]:
     ]
     table = "\n".join(["| after | correct | accuracy (95 % interval) |", "|---|---|---|", *rows])
     return ["### Accuracy by stage", figures["notes"]["accuracy"], table]
+
+
+def _audits(figures: dict[str, Any]) -> list[str]:
+    """Return the residual errors that audits estimate, if there were any."""
+    audits = [one for one in figures["accuracy"]["audits"] if one["residual"]["value"] is not None]
+    if not audits:
+        return []
+    rows = [
+        f"| {_cell(one['stage'])} | {one['population']:,} | {one['audited']:,} | {one['errors']:,} "
+        f"| {_share(one['residual'])} |"
+        for one in audits
+    ]
+    heads = "| stage | population | audited | with errors | residual errors (95 % bounds) |"
+    # Cards of releases from before these notes are not written again.
+    warnings = dict.fromkeys(sentence for one in audits for sentence in one.get("warnings", ()))
+    notes = " ".join([figures["notes"].get("audits", ""), *warnings]).strip()
+    return ["### Residual errors", *([notes] if notes else []), "\n".join([heads, "|---|---|---|---|---|", *rows])]
 
 
 def _revisions(figures: dict[str, Any]) -> list[str]:

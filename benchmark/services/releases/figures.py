@@ -27,8 +27,12 @@ NOTES = {
     ),
     "accuracy": (
         "The share of finished dialogues whose revision after a stage equals the verified "
-        "one. Rejected ones count as wrong, unfinished ones are left out. Wilson intervals, "
-        "95 %."
+        "one. Rejected ones count as wrong, unfinished ones are left out. After the last stage, this is so by "
+        "definition; see the residual errors for what is left. Wilson intervals, 95 %."
+    ),
+    "audits": (
+        "Errors that verified dialogues still have, estimated from a random sample of those that nobody disputed, by "
+        "owner and draw. 95 % bounds."
     ),
     "revision_rounds": (
         "The share of finished dialogues that were changed in a stage which repeats until nothing changes, by number "
@@ -65,6 +69,8 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
                 {
                     "stage": one.stage, "population": one.population, "audited": one.audited, "errors": one.errors,
                     "residual": _figure(one.residual.residual),
+                    "sensitivity": _figure(one.sensitivity.figure),
+                    "warnings": one.residual.warnings,
                 }
                 for one in accuracy.audits
             ],
@@ -102,6 +108,7 @@ def _points(points: Iterable[PointAccuracy]) -> list[dict[str, Any]]:
         {
             "key": one.key, "title": one.title, "right": one.right, "of": one.of, "accuracy": _figure(one.figure),
             "without_messages": _figure(one.without_messages),
+            "without_missing_labels": _figure(one.without_missing_labels),
         }
         for one in points
     ]  # fmt: skip

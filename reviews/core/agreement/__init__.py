@@ -3,7 +3,7 @@
 from reviews.core.agreement.acceptance import Acceptance, acceptance
 from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
-from reviews.core.agreement.audit import Residual, Stratum, error_bounds, residual_error
+from reviews.core.agreement.audit import Residual, Sensitivity, Stratum, error_bounds, residual_error
 from reviews.core.agreement.custom_fields import RatedField, rated_fields
 from reviews.core.agreement.figures import Figure, wilson
 from reviews.core.agreement.item_history import Closeness, Visit, closeness, revised_rounds, round_points, stage_points

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from annotator.core.comparison import Label, discrepancies
+from annotator.core.comparison import Discrepancy, Label, discrepancies
 
 Document = dict[str, Any]
 
 BASELINE = "baseline"
 VERIFIED = "verified"
+_LABELS = (Label.POLICY, Label.INFORMATION, Label.CUSTOM)
 
 
 class Closeness(StrEnum):
@@ -20,6 +21,8 @@ class Closeness(StrEnum):
     RIGHT = "right"
     #: Same labels, calls and answers; only a message was rewritten later.
     MESSAGE = "message"
+    #: Labels are missing; everything that is there is the same, except perhaps messages.
+    UNLABELLED = "unlabelled"
     WRONG = "wrong"
 
 
@@ -28,7 +31,16 @@ def closeness(document: Document, verified: Document) -> Closeness:
     found = discrepancies(document, verified)
     if not found:
         return Closeness.RIGHT
-    return Closeness.MESSAGE if all(one.label is Label.MESSAGE for one in found) else Closeness.WRONG
+    rest = [one for one in found if one.label is not Label.MESSAGE]
+    if not rest:
+        return Closeness.MESSAGE
+    return Closeness.UNLABELLED if all(map(_is_missing_label, rest)) else Closeness.WRONG
+
+
+def _is_missing_label(one: Discrepancy) -> bool:
+    """Return whether the earlier revision left a label open that the verified one has."""
+    field = one.anchor.rpartition("/")[2]
+    return one.left is None and (one.label in _LABELS or field in ("answer_type", "depends_on"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
 """The protocol: an ordered list of stages, who may review in each, and the outcomes of their verdicts."""
 
+from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import Annotated, Any
 
 from pydantic import (
@@ -128,6 +130,11 @@ class Evidence(_Part):
     )
     #: How many of the owner's items must have been audited.
     audited: int = Field(ge=1, title=_("Minimum audited items"))
+
+    def is_reached(self, *, audited: int, errors: int) -> bool:
+        """Return whether this many errors in this many audited items send the rest back."""
+        # Compare with the rate as written (0.2 is one fifth), not with its nearest binary number.
+        return audited >= self.audited and errors > Fraction(Decimal(repr(self.above))) * audited
 
 
 class Entry(_Part):

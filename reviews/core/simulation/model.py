@@ -40,6 +40,8 @@ class Rates:
     unusable: float = 0.02
     #: A wrong candidate has one more error, and so on.
     another_error: float = 0.35
+    #: A candidate is as right or wrong as the one before: errors occur in groups.
+    together: float = 0.0
     #: How much skill differs: people notice (1 - spread) to (1 + spread) times as much as usual.
     spread: float = 0.25
     #: A fix is wrong, at places with more than one wrong value.
@@ -48,6 +50,8 @@ class Rates:
     false_alarm: float = 0.02
     #: Somebody who has found an error escalates instead of fixing it.
     escalation: float = 0.08
+    #: Somebody whose dialogue is sent back checks it again, instead of approving it as it is.
+    rework: float = 1.0
     #: For senior reviewers: noticing an error (or the right one of two versions), and breaking something correct.
     expert_detection: float = 0.99
     expert_false_alarm: float = 0.001
@@ -144,6 +148,8 @@ def _make_item(model: SimulationModel, number: int) -> Item:
     chance = model.chance("item", number)
     original = write_original(chance, chance.choice((1, 2, 2, 3, 3, 4)))
     fate = chance.random()
+    if rates.together:
+        fate = _shared_fate(model, number)
     if fate < rates.baseline:
         return Item(name, original, original.text, (), unusable=False)
     unusable = fate < rates.baseline + rates.unusable
@@ -155,6 +161,12 @@ def _make_item(model: SimulationModel, number: int) -> Item:
     for point in planted:
         put(document, point, chance.choice(point.wrong_values).value)
     return Item(name, original, canonical(read_document(document)), planted, unusable)
+
+
+def _shared_fate(model: SimulationModel, number: int) -> float:
+    while number > 1 and model.chance("together", number).random() < model.rates.together:
+        number -= 1
+    return model.chance("fate", number).random()
 
 
 def _make_annotator(model: SimulationModel, number: int) -> Person:

@@ -5,8 +5,6 @@ not select then restart the protocol with their owner, once for each draw and ow
 """
 
 from collections import Counter as Tally
-from decimal import Decimal
-from fractions import Fraction
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
@@ -16,7 +14,7 @@ from annotator.models import Dialogue, User
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
-from reviews.core.protocols import Evidence, Stage
+from reviews.core.protocols import Stage
 from reviews.models import Cycle, CycleState, Draw, DrawItem, Review, SentBackStratum, StageRun, StageRunState
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.feedback.creation import report_sent_back
@@ -24,12 +22,6 @@ from reviews.services.statistics.audits import IS_ERROR
 from reviews.services.transitions.moves import NOT_DRAWN, CycleContext
 
 JOB = "send_items_back"
-
-
-def is_evidence(evidence: Evidence, *, audited: int, errors: int) -> bool:
-    """Return whether this many errors in this many audited items send the rest back."""
-    # Compare with the rate as written (0.2 is one fifth), not with its nearest binary number.
-    return audited >= evidence.audited and errors > Fraction(Decimal(repr(evidence.above))) * audited
 
 
 def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: Review) -> SentBackStratum | None:
@@ -49,7 +41,7 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     )
     audited = looked_at.count()
     errors = looked_at.filter(IS_ERROR).count()
-    if not is_evidence(evidence, audited=audited, errors=errors):
+    if not evidence.is_reached(audited=audited, errors=errors):
         return None
     if SentBackStratum.objects.filter(draw=draw, owner=owner).exists():
         return None

@@ -13,12 +13,13 @@ from django.db.models import Q
 
 from annotator.core.schema import canonical, content_hash, load_text
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Job, Project, Role, User
+from annotator.models import Dialogue, Job, JobState, Project, Role, User
 from annotator.services.dialogues import drafts
 from annotator.services.jobs import jobs
 from reviews.core.protocols import Protocol, Stage, StageKind, Verdict, offered_verdicts
 from reviews.core.simulation import Document, Item, Judgement, Person, SimulationModel, judge, put, settle, value_at
 from reviews.models import Claim, Cycle, CycleState, Draw, Review, Slot, SlotState
+from reviews.services.cycles import sending_back
 from reviews.services.queue.claims import claim_next
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling import draws as sampling
@@ -164,6 +165,15 @@ def draw(simulation: Simulation) -> bool:
     return True
 
 
+def send_back(simulation: Simulation) -> bool:
+    """Send items back to owners whose audit found too many errors; return whether there were any."""
+    waiting = Job.objects.filter(project=simulation.project, kind=sending_back.JOB, state=JobState.QUEUED)
+    keys = list(waiting.order_by("pk").values_list("pk", flat=True))
+    for key in keys:
+        jobs.run(key)
+    return bool(keys)
+
+
 # --- in detail --------------------------------------------------------------------------------------------------------
 
 
@@ -178,7 +188,7 @@ def _review_all(simulation: Simulation, report_progress: Callable[[int], None]) 
         report_progress(len(simulation.records))
         if len(simulation.records) > most:
             raise Conflict(f"After {len(simulation.records):,} reviews the simulation has not ended.")
-        if not worked and not draw(simulation):
+        if not worked and not send_back(simulation) and not draw(simulation):
             return
 
 
@@ -199,6 +209,9 @@ def _judgement(simulation: Simulation, opened: OpenedItem) -> Judgement:
     slot, dispute = opened.slot, opened.dispute
     chance = simulation.model.chance("look", opened.person.name, opened.item.name, opened.cycle, slot.stage, slot.round)
     if dispute is None:
+        again = opened.cycle > 1 and opened.stage.kind is StageKind.SELF_CHECK
+        if again and chance.random() >= simulation.model.rates.rework:
+            return Judgement(Verdict.APPROVE, opened.seen, ())
         offered = offered_verdicts(opened.stage)
         return judge(person=opened.person, item=opened.item, seen=opened.seen, offered=offered, chance=chance)
     return settle(

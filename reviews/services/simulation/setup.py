@@ -25,8 +25,8 @@ CHECKS = {"label.policy_steps": "warning", "label.answer_type": "warning"}
 
 
 @transaction.atomic
-def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
-    """Create the project of a model. Raises Conflict if the address is taken.
+def set_up(*, model: SimulationModel, preset: str, slug: str, **options: int | float) -> Simulation:
+    """Create the project of a model; ``options`` are the preset's own. Raises Conflict if the address is taken.
 
     Raises Invalid if the protocol needs more people than there are. No project is created then.
     """
@@ -51,7 +51,7 @@ def set_up(*, model: SimulationModel, preset: str, slug: str) -> Simulation:
         long_range_rule=project.long_range_rule,
         check_settings=CHECKS,
     )
-    adopt_preset(actor=administrator, project=project, preset=preset)
+    adopt_preset(actor=administrator, project=project, preset=preset, **options)
     protocol = current_protocol(project)
     if protocol is None:
         raise AssertionError("the protocol has just been adopted")

@@ -9,10 +9,10 @@ from typing import Any
 from annotator.models import Dialogue
 from annotator.services.history.events import broken_links
 from reviews.core.agreement import OVERLAPPING, RATED, PatternCounts, RunFacts, SubmittedReview, summarise
-from reviews.core.agreement.item_history import BASELINE, VERIFIED, Visit, round_points, stage_points
+from reviews.core.agreement.item_history import BASELINE, Visit, round_points, stage_points
 from reviews.core.simulation import Item
-from reviews.core.simulation.comparing import compared, planted_patterns, share
-from reviews.models import Cycle, CycleState, Draw, Review, StageRun, StageRunState
+from reviews.core.simulation.comparing import DIGITS, compared, planted_patterns, share
+from reviews.models import Cycle, CycleState, Draw, Review, SentBackStratum, StageRun, StageRunState
 from reviews.services.simulation.runner import Simulation
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy
 from reviews.services.statistics.agreement import AGREEMENT, read_agreement
@@ -71,6 +71,11 @@ def simulation_summary(simulation: Simulation) -> dict[str, Any]:
             .order_by("pk")
             .values_list("stage", "population_size", "sample_size")
         ],
+        # Of the items that would be delivered.
+        "verified_right": round(
+            share({one.item.name: one.right(one.verified) for one in histories if one.verified}) or 0.0, DIGITS
+        ),
+        "sent_back": SentBackStratum.objects.filter(draw__project=simulation.project).count(),
         "accuracy": _accuracy(simulation, histories, accuracy),
         "rounds": _rounds(histories, accuracy),
         "agreement": agreement,
@@ -121,7 +126,6 @@ def _accuracy(simulation: Simulation, histories: list[_ItemHistory], measured: A
     for history in histories:
         for point, content in stage_points(stages, history.baseline, history.visits).items():
             right[point][history.item.name] = history.right(content)
-        right[VERIFIED][history.item.name] = history.right(history.verified)
     out = []
     for one in measured.by_stage:
         line = {"point": one.key, **compared(one.figure, share(right[one.key]))}
@@ -206,6 +210,7 @@ def _audits(histories: list[_ItemHistory], measured: Accuracy) -> list[dict[str,
                 "population_as_planted": len(population) == audit.population,
                 "error_rate": compared(audit.residual.error_rate, share(wrong)),
                 "residual": compared(audit.residual.residual, share(left)),
+                "warnings": audit.residual.warnings,
             }
         )
     return out

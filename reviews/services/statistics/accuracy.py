@@ -15,17 +15,19 @@ from reviews.core.agreement import (
     Figure,
     Residual,
     RevisionRates,
+    Sensitivity,
     Stratum,
     accuracy_after,
     residual_error,
     revision_rates,
 )
-from reviews.core.agreement.item_history import BASELINE, VERIFIED
-from reviews.models import Draw, ItemHistoryCount, ItemHistoryPending
+from reviews.core.agreement.item_history import BASELINE
+from reviews.models import Draw, ItemHistoryCount, ItemHistoryPending, SentBackStratum
 from reviews.services.protocols.versions import newest_stages, stage_titles
 from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_item_histories
 from reviews.services.statistics.item_history import ITEM_HISTORY
+from reviews.services.statistics.sensitivity import read_sensitivity
 
 _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 
@@ -34,12 +36,14 @@ _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus
 class PointAccuracy:
     """The accuracy of finished items at one point of the protocol."""
 
-    #: "baseline", the key of a stage, "verified", or the number of a round.
+    #: "baseline", the key of a stage, or the number of a round.
     key: str
     title: str
     right: int
     #: Right except for a user message.
     message: int
+    #: Right except for labels that are missing, and perhaps user messages.
+    unlabelled: int
     of: int
 
     @cached_property
@@ -51,6 +55,11 @@ class PointAccuracy:
     def without_messages(self) -> Figure:
         """Return the same share if user messages that were rewritten later do not count as errors."""
         return accuracy_after(self.title, self.right + self.message, self.of)
+
+    @cached_property
+    def without_missing_labels(self) -> Figure:
+        """Return the same share if labels that are missing do not count as errors either."""
+        return accuracy_after(self.title, self.right + self.message + self.unlabelled, self.of)
 
 
 @dataclass(frozen=True)
@@ -92,10 +101,11 @@ class StageAudit:
     stage: str
     title: str
     strata: list[Stratum]
+    sensitivity: Sensitivity
 
     @cached_property
     def residual(self) -> Residual:
-        return residual_error(self.strata)
+        return residual_error(self.strata, sensitivity=self.sensitivity)
 
     @property
     def population(self) -> int:
@@ -114,7 +124,7 @@ class StageAudit:
 class Accuracy:
     """The accuracy of a project's finished items at each point of the protocol."""
 
-    #: Baseline, the stages in order, verified.
+    #: Baseline, the stages in order.
     by_stage: list[PointAccuracy]
     by_round: list[StageRounds]
     revisions: list[StageRevisions]
@@ -126,6 +136,11 @@ class Accuracy:
     #: Finished items that wait to be counted, and those that can't be, with the reason.
     waiting: int
     set_aside: list[str]
+
+    @property
+    def any_unlabelled(self) -> bool:
+        """Return whether items at some point were correct except for missing labels."""
+        return any(one.unlabelled for one in self.by_stage)
 
     @property
     def finished(self) -> int:
@@ -156,8 +171,6 @@ def read_accuracy(
     titles = stage_titles(project)
     outbox = ItemHistoryPending.objects.filter(project=project)
     counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
-    draws = Draw.objects.filter(project=project, stage__in=list(strata)).values_list("stage", "number", "fraction")
-    shares = {(stage, str(number)): fraction for stage, number, fraction in draws} if strata else {}
     items = axes["item"][""]
     return Accuracy(
         by_stage=_by_stage(axes["stage"], titles),
@@ -171,7 +184,7 @@ def read_accuracy(
             for stage, title in titles.items()
             if axes["revised"][stage] or axes["not_drawn"][stage]
         ],
-        audits=[_audit(stage, title, strata[stage], shares) for stage, title in titles.items() if strata[stage]],
+        audits=_audits(project, {stage: title for stage, title in titles.items() if strata[stage]}, strata),
         verified=items["verified"],
         rejected=items["rejected"],
         unfinished=sum(counters.get(f"status:{status}", 0) for status in _IN_REVIEW) if owner is None else None,
@@ -196,7 +209,7 @@ def revisions_of_repeating(project: Project, found: Accuracy) -> list[StageRevis
 
 
 def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
-    named = {BASELINE: _("Baseline"), **titles, VERIFIED: _("Verified")}
+    named = {BASELINE: _("Baseline"), **titles}
     return [_point(key, title, points[key]) for key, title in named.items() if points[key]]
 
 
@@ -215,7 +228,9 @@ def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict
 
 
 def _point(key: str, title: str, values: Tally[str]) -> PointAccuracy:
-    return PointAccuracy(key, title, values[Closeness.RIGHT], values[Closeness.MESSAGE], values.total())
+    return PointAccuracy(
+        key, title, values[Closeness.RIGHT], values[Closeness.MESSAGE], values[Closeness.UNLABELLED], values.total()
+    )
 
 
 def _revisions(stage: str, title: str, values: Tally[str], not_drawn: int) -> StageRevisions:
@@ -223,23 +238,32 @@ def _revisions(stage: str, title: str, values: Tally[str], not_drawn: int) -> St
     return StageRevisions(stage, title, dict(sorted(revised.items())), values.total(), not_drawn)
 
 
-def _audit(
-    stage: str, title: str, strata: dict[tuple[str, str], Tally[str]], shares: dict[tuple[str, str], float]
-) -> StageAudit:
-    strata = {key: values for key, values in strata.items() if values.total()}
-    # If an owner has no reviewed items in one of the draws, all of the owner's items form one stratum.
-    unseen = {owner for (owner, _), values in strata.items() if not values["right"] + values["error"]}
-    joined: dict[tuple[str, str], Tally[str]] = defaultdict(Tally)
-    for (owner, draw), values in strata.items():
-        joined[owner, "" if owner in unseen else draw] += values
-    return StageAudit(
-        stage,
-        title,
-        [
-            Stratum(
-                owner, values.total(), values["right"] + values["error"], values["error"], draw,
-                shares.get((stage, draw)),
-            )
-            for (owner, draw), values in sorted(joined.items(), key=lambda one: (one[0][0], int(one[0][1] or 0)))
-        ],
-    )  # fmt: skip
+def _audits(
+    project: Project, titles: dict[str, str], strata: dict[str, dict[tuple[str, str], Tally[str]]]
+) -> list[StageAudit]:
+    if not titles:
+        return []
+    draws = Draw.objects.filter(project=project, stage__in=titles)
+    shares = {(stage, str(number)): share for stage, number, share in draws.values_list("stage", "number", "fraction")}
+    sent = SentBackStratum.objects.filter(draw__in=draws)
+    sent_back = {
+        (stage, owner, str(number))
+        for stage, owner, number in sent.values_list("draw__stage", "owner__pseudonym", "draw__number")
+    }
+    sensitivity = read_sensitivity(project, list(titles))
+    return [
+        StageAudit(
+            stage,
+            title,
+            [
+                Stratum(
+                    owner, values.total(), values["right"] + values["error"], values["error"], draw,
+                    shares.get((stage, draw)), (stage, owner, draw) in sent_back,
+                )
+                for (owner, draw), values in sorted(strata[stage].items(), key=lambda one: (one[0][0], int(one[0][1])))
+                if values.total()
+            ],
+            sensitivity[stage].total,
+        )
+        for stage, title in titles.items()
+    ]  # fmt: skip

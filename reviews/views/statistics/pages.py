@@ -41,7 +41,7 @@ from reviews.services.statistics.throughput import (
 )
 from reviews.services.statistics.workload import WORK
 from reviews.views.statistics import tables as made
-from reviews.views.statistics.layout import Table, as_csv
+from reviews.views.statistics.layout import Table, as_csv, shown
 from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
 
 _LABELS = (*RATED, *OVERLAPPING)
@@ -293,6 +293,11 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
     tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
     return tables, {
         "found": found,
+        "residuals": [
+            (audit.title, *(shown(value, "share") for value in (left.value, left.low, left.high)))
+            for audit in found.audits
+            if (left := audit.residual.residual).value is not None
+        ],
         "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, _("Accuracy after each stage")))
         if found.finished
         else "",

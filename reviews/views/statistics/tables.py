@@ -43,7 +43,17 @@ def label_names(fields: Mapping[str, RatedField]) -> dict[str, str]:
 
 
 def curve_table(points: Sequence[PointAccuracy], key: str = "accuracy-by-stage", caption: str = "") -> Table:
-    """Return the accuracy at each point, with and without messages."""
+    """Return the accuracy at each point, with and without messages; and without missing labels, if any are missing."""
+    unlabelled = [
+        Column("labels_missing", _("Correct except missing labels"), "count", "unlabelled"),
+        Column(
+            "accuracy_without_missing_labels",
+            _("Ignoring messages and missing labels"),
+            "share",
+            "without_missing_labels.value",
+        ),
+        *bounds("share", "without_missing_labels", "{}_without_missing_labels"),
+    ]
     return Table.listing(
         points,
         key=key,
@@ -57,14 +67,18 @@ def curve_table(points: Sequence[PointAccuracy], key: str = "accuracy-by-stage",
             *bounds("share", "figure"),
             Column("accuracy_without_messages", _("Ignoring messages"), "share", "without_messages.value"),
             *bounds("share", "without_messages", "{}_without_messages"),
+            *(unlabelled if any(one.unlabelled for one in points) else []),
         ],
     )
 
 
 def curve_chart(name: str, points: Sequence[PointAccuracy], title: str) -> charts.Drawing:
-    """Draw the same as a chart, with a line without messages only if it differs."""
+    """Draw the same as a chart, with a line without messages, or without missing labels too, only if it differs."""
     lines = [charts.Line(_("All content"), [_mark(one.figure) for one in points])]
-    if any(one.message for one in points):
+    if any(one.unlabelled for one in points):
+        name = _("Ignoring messages and missing labels")
+        lines.append(charts.Line(name, [_mark(one.without_missing_labels) for one in points]))
+    elif any(one.message for one in points):
         lines.append(charts.Line(_("Ignoring messages"), [_mark(one.without_messages) for one in points]))
     figures = "; ".join(f"{in_reader_language(one.title)} {_percent(one.figure.value)}" for one in points)
     description = _(

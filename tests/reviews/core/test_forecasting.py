@@ -92,3 +92,13 @@ def test_how_near_a_version_is_to_the_verified_one() -> None:
     reworded["tasks"][0]["policy"] = "chat"
     assert closeness(reworded, verified) is Closeness.WRONG
     assert closeness(changed(verified), verified) is Closeness.WRONG
+    unlabelled = make_document("one")
+    unlabelled["tasks"][0] |= {"policy": None, "information": None}
+    unlabelled["tasks"][0]["steps"][-1] |= {"depends_on": None, "answer_type": None}
+    assert closeness(unlabelled, verified) is Closeness.UNLABELLED
+    unlabelled["tasks"][0]["user_message"] = "Tell me the weather."
+    assert closeness(unlabelled, verified) is Closeness.UNLABELLED
+    # A label that the verified revision lacks is no missing one.
+    assert closeness(verified, unlabelled) is Closeness.WRONG
+    unlabelled["tasks"][0]["steps"][0]["arguments"] = {"city": "Elsewhere"}
+    assert closeness(unlabelled, verified) is Closeness.WRONG

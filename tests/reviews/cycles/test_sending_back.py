@@ -12,7 +12,6 @@ from reviews.core.protocols import Evidence
 from reviews.models import Claim, ClaimState, Cycle, CycleState, Draw, Feedback, FeedbackKind, SentBackStratum, Slot
 from reviews.services.adjudication.decisions import read_decision
 from reviews.services.cycles import sending_back
-from reviews.services.cycles.sending_back import is_evidence
 from reviews.services.feedback.openings import opening_about
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
@@ -63,7 +62,7 @@ def audit(team: Team, item: Dialogue, verdict: str) -> None:
     [(4, 4, False), (5, 1, False), (5, 2, True), (10, 2, False), (10, 3, True)],
 )
 def test_a_rate_above_a_fifth_of_at_least_five(audited: int, errors: int, goes: bool) -> None:
-    assert is_evidence(Evidence(above=0.2, audited=5), audited=audited, errors=errors) is goes
+    assert Evidence(above=0.2, audited=5).is_reached(audited=audited, errors=errors) is goes
 
 
 def test_the_rest_of_an_owners_items_goes_back_once(team: Team) -> None:

@@ -12,7 +12,8 @@ from django.core.management.base import CommandError
 
 from annotator.models import Event, Project, User
 from annotator.models.content import Dialogue, DialogueStatus
-from reviews.core.protocols import PRESETS
+from reviews.core.agreement.audit import REDRAWN
+from reviews.core.protocols import PRESETS, Verdict
 from reviews.core.simulation import Rates, build_model
 from reviews.models import Draw, Review, Slot, SlotState
 from reviews.services.queue.claims import claim_next
@@ -109,6 +110,29 @@ def test_an_error_that_nobody_sees_is_in_the_truth_and_not_in_the_measured_curve
     assert (last["planted"], last["measured"], last["covers"]) == (0.0, 1.0, False)
     assert summary["audits"][0]["error_rate"]["planted"] == 1.0
     assert summary["verdicts"] == {"approve": summary["reviews"]}
+
+
+@pytest.mark.parametrize("rework", [0.0, 1.0])
+def test_items_are_sent_back_and_the_audit_counts_each_draw(rework: float) -> None:
+    """As in a real project, many errors of an owner send the others back; then they are drawn from again."""
+    rates = Rates(baseline=0.3, rework=rework, together=0.5)
+    model = build_model(seed=3, dialogues=24, annotators=4, experts=1, rates=rates)
+    for person in model.annotators:
+        object.__setattr__(person, "detection", dict.fromkeys(person.detection, 0.35))
+    simulation = set_up(
+        model=model, preset="c3", slug="sim-back", audit_fraction=0.5, send_back_above=0.1, send_back_audited=2
+    )
+    run_to_end(simulation)
+    summary = simulation_summary(simulation)
+    assert set(summary["consistent"].values()) == {True}
+    assert summary["sent_back"] > 0
+    assert len(summary["draws"]) > 1
+    [audit] = summary["audits"]
+    assert audit["population_as_planted"]
+    assert REDRAWN in audit["warnings"]
+    approved = [one for one in simulation.records if one.cycle > 1 and one.stage.startswith("self_check")]
+    assert approved
+    assert all(one.verdict is Verdict.APPROVE for one in approved) is (rework == 0)
 
 
 def test_it_touches_no_project_that_is_there() -> None:

@@ -38,7 +38,7 @@ from tests.factories import (
 
 pytestmark = pytest.mark.django_db
 
-POINTS = ["baseline", *STAGES, "verified"]
+POINTS = ["baseline", *STAGES]
 
 
 TEAM = {"annotators": 4}
@@ -98,7 +98,6 @@ def test_the_curve_of_four_items(team: Team) -> None:
     assert right(accuracy) == {
         **dict.fromkeys(POINTS[:4], (1, 0, 3)),
         "expert": (2, 0, 3),
-        "verified": (2, 0, 3),
     }
     assert (accuracy.verified, accuracy.rejected, accuracy.unfinished) == (2, 1, 1)
     figure = accuracy.by_stage[0].figure
@@ -139,7 +138,6 @@ def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
         "baseline": (0, 0, 1),
         **dict.fromkeys(STAGES[:3], (0, 1, 1)),
         "expert": (1, 0, 1),
-        "verified": (1, 0, 1),
     }
     assert accuracy.by_stage[1].figure.value == 0
     assert accuracy.by_stage[1].without_messages.value == 1
@@ -156,7 +154,7 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
     assert len(drawn) == 2
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0, "1", 0.1)]
     assert audit.residual.error_rate.undefined == "Nothing has been audited yet."
     for item in drawn:
         claim_and_submit(team.senior, item, "approve")
@@ -314,10 +312,7 @@ def test_an_erratum_shows_what_the_first_passage_overlooked(team: Team) -> None:
     close_population_and_draw(actor=team.administrator, project=team.project)
     claim_and_submit(team.senior, item, "approve")
     fold_all()
-    assert right(read_accuracy(project=team.project)) == {
-        **dict.fromkeys(POINTS[:-1], (0, 0, 1)),
-        "verified": (1, 0, 1),
-    }
+    assert right(read_accuracy(project=team.project)) == dict.fromkeys(POINTS, (0, 0, 1))
     assert ITEM_HISTORY.recount(team.project) == []
 
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.core.agreement import (
+    Sensitivity,
     Stratum,
     accuracy_after,
     error_bounds,
@@ -16,6 +17,9 @@ from reviews.core.agreement import (
     revision_rates,
     wilson,
 )
+from reviews.core.agreement.audit import BORROWED, OVERLOOKED, REDRAWN
+from reviews.core.protocols import Evidence
+from reviews.core.simulation.audits import AuditSetting, simulate_audit
 
 
 def test_wilsons_interval_of_seven_in_ten() -> None:
@@ -132,12 +136,115 @@ def test_small_draws_of_one_share_are_one_sample_with_large_ones() -> None:
     assert "one sample, summed over the rates" in said.interval
 
 
-def test_a_stratum_nobody_audited_leaves_the_whole_unknown() -> None:
-    said = residual_error([Stratum("ann", 100, 10, 1), Stratum("ben", 50, 0, 0), Stratum("cy", 0, 0, 0)])
-    assert said.error_rate.value is None
-    assert said.error_rate.undefined == "Stratum ben has not been audited, so its error rate is unknown."
+def test_a_stratum_without_audited_items_has_the_rate_of_its_draw() -> None:
+    strata = [Stratum("ann", 100, 10, 1, "1", 0.1), Stratum("ben", 50, 0, 0, "1", 0.1), Stratum("cy", 0, 0, 0, "1")]
+    said = residual_error(strata)
+    assert said.error_rate.value == pytest.approx(0.1)
+    low, high = error_bounds(150, 10, 1)
+    assert (said.error_rate.low, said.error_rate.high) == (low / 150, high / 150)
     assert [one.value for one in said.strata] == [0.1, None, None]
+    assert said.warnings == [OVERLOOKED, BORROWED]
+    unknown = residual_error([*strata, Stratum("ben", 30, 0, 0, "2")])
+    assert unknown.error_rate.value is None
+    assert unknown.error_rate.undefined.startswith("Nothing of one of the draws has been audited yet")
     assert residual_error([]).residual.undefined == "Nothing has been audited yet."
+
+
+def test_a_reworked_stratum_is_not_one_with_its_first_sample() -> None:
+    # An owner of 60: 3 of 6 are wrong, the other 54 are reworked, then 0 of 6 are wrong. 3 errors, 5 %.
+    first = Stratum("ann", 6, 6, 3, "1", 0.1, sent_back=True)
+    said = residual_error([first, Stratum("ann", 54, 6, 0, "2", 0.1)])
+    assert said.error_rate.value == 3 / 60
+    assert said.error_rate.low == 3 / 60
+    assert said.residual.value == said.residual.low == 0
+    assert REDRAWN in said.warnings
+
+
+def test_rates_of_lucky_strata_are_shrunk_if_others_were_drawn_again() -> None:
+    # Of 4 · 5 audited items 4 are wrong: 20 %. Σ a(p_h - p)² = 5 · (0.4² + 3 · (2/15)²) … worked out below.
+    kept = [Stratum(name, 50, 5, errors, "1", 0.1) for name, errors in (("ann", 1), ("ben", 1), ("cy", 0))]
+    sent = Stratum("dan", 5, 5, 2, "1", 0.1, sent_back=True)
+    again = Stratum("dan", 45, 5, 0, "2", 0.1)
+    said = residual_error([*kept, sent, again])
+    mean = 4 / 20
+    spread = 5 * ((0.2 - mean) ** 2 * 2 + (0 - mean) ** 2 + (0.4 - mean) ** 2)
+    # 0.4 < 3 · 0.16, so the strata differ no more than by chance, and all have the mean rate.
+    assert spread == pytest.approx(0.4)
+    assert spread < 3 * mean * (1 - mean)
+    assert said.residual.value == pytest.approx(3 * 45 * mean / 200)
+    # Without the redraw the strata keep their own rates.
+    plain = residual_error(kept)
+    assert plain.error_rate.value == pytest.approx((10 + 10 + 0) / 150)
+    assert plain.warnings == [OVERLOOKED]
+    alone = residual_error([*kept, again])
+    assert said.residual.high is not None
+    assert alone.residual.high is not None
+    assert said.residual.high > alone.residual.high
+
+
+def test_strata_that_differ_keep_their_own_rates_even_if_others_were_drawn_again() -> None:
+    kept = [Stratum("ann", 1000, 100, 2, "1", 0.1), Stratum("ben", 1000, 100, 1, "1", 0.1)]
+    said = residual_error([*kept, Stratum("dan", 100, 100, 60, "1", 0.1, sent_back=True)])
+    # The variance between strata is large against that of a sample of 100: own rates count nearly alone.
+    assert said.residual.value == pytest.approx(900 * (0.02 + 0.01) / 2100, rel=0.35)
+
+
+@given(st.integers(1, 40), st.data())
+def test_a_sensitivity_that_is_certain_changes_nothing(population: int, data: st.DataObject) -> None:
+    audited = data.draw(st.integers(1, population))
+    errors = data.draw(st.integers(0, audited))
+    plain = error_bounds(population, audited, errors)
+    certain = error_bounds(population, audited, errors, sensitivity=Sensitivity(10**9, 10**9))
+    assert plain == certain
+
+
+def test_the_sensitivity_by_hand() -> None:
+    # Rogan and Gladen: 3 of 30 audited were noticed, half of what is wrong: 20 % of 300 are wrong, 57 are left.
+    said = residual_error([Stratum("ann", 300, 30, 3)], sensitivity=Sensitivity(20, 40))
+    assert said.error_rate.value == pytest.approx(0.2)
+    assert said.residual.value == pytest.approx(57 / 300)
+    assert said.warnings == []
+    exact = residual_error([Stratum("ann", 300, 30, 3)])
+    assert exact.residual.high is not None
+    assert said.residual.high is not None
+    assert said.residual.high > exact.residual.high
+    # With Jeffreys' prior and 1 of 2 noticed, the sensitivity is Beta(1.5, 1.5): P(0 of 1) = 1/2, P(0 of 2) =
+    # B(1.5, 3.5) / B(1.5, 1.5) = (2.5 · 1.5) / (4 · 3) = 5/16.
+    assert Sensitivity(1, 2).at_most(0, 2) == pytest.approx([1, 1 / 2, 5 / 16])
+    assert Sensitivity(1, 2).at_most(1, 2) == pytest.approx([1, 1, 11 / 16])
+    assert residual_error([Stratum("ann", 300, 30, 3)], sensitivity=Sensitivity(0, 0)).warnings == [OVERLOOKED]
+    none = residual_error([Stratum("ann", 300, 30, 3)], sensitivity=Sensitivity(0, 9)).residual
+    assert none.undefined == "The reviewers of the audit noticed none of the known errors."
+    with pytest.raises(ValueError, match="5 of 4 known errors"):
+        Sensitivity(5, 4)
+
+
+def test_reviewers_who_overlook_errors_overlook_them_in_what_they_audit_too() -> None:
+    said = residual_error([Stratum("ann", 30, 30, 6)], sensitivity=Sensitivity(30, 40))
+    assert said.residual.value == pytest.approx((6 / 0.75 - 6) / 30)
+    assert (said.residual.low, said.residual.high) == (0, pytest.approx(6 / 30, abs=0.11))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        AuditSetting(rate=0.15, rework=0.0),
+        AuditSetting(items=1000, rate=0.15),
+        AuditSetting(rate=0.1, fraction=0.2, send_back=Evidence(above=0.1, audited=5), rework=0.0),
+        AuditSetting(others=0.25, other_rate=0.3),
+        AuditSetting(clustered=5),
+        AuditSetting(detection=0.6, known=10),
+    ],
+)
+def test_bounds_of_whole_audits_hold_as_often_as_they_say(setting: AuditSetting) -> None:
+    runs = [simulate_audit(setting, seed) for seed in range(60)]
+    held = 0
+    for run in runs:
+        left = residual_error(run.strata, sensitivity=run.sensitivity).residual
+        assert left.low is not None
+        assert left.high is not None
+        held += left.low - 1e-9 <= run.truth <= left.high + 1e-9
+    assert held / len(runs) >= 0.95
 
 
 def test_impossible_audits_are_refused() -> None:

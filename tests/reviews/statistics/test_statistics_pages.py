@@ -86,7 +86,6 @@ def test_accuracy_as_a_file(team: Team) -> None:
         "Self-check, multi round",
         "Cross-check",
         "Expert verification",
-        "Verified",
     ]
     assert {(row["right"], row["items"], row["accuracy"]) for row in found} == {("0", "1", "0.0")}
     # Wilson's upper bound of 0 in 1.

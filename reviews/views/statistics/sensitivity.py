@@ -1,0 +1,104 @@
+"""The page on the sensitivity of the audits: what is known of it, and the tests that administrators enter."""
+
+from types import SimpleNamespace
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _t
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods
+
+from annotator.errors import Invalid
+from annotator.models import Role
+from annotator.services.access.permissions import OVERSEERS, require_administrator, require_role
+from annotator.views.pages import PageRequest, posted, project_page
+from reviews.models.samples import MAX_KNOWN
+from reviews.services.protocols.readers import shown_stage_titles
+from reviews.services.statistics.sensitivity import (
+    MeasuredSensitivity,
+    audited_stages,
+    enter_test,
+    list_tests,
+    read_sensitivity,
+    withdraw_test,
+)
+from reviews.views.statistics.layout import Column, Table, figure_columns
+
+
+class TestForm(forms.Form):
+    stage = forms.ChoiceField(label=_("Audit in stage"))
+    known = forms.IntegerField(
+        min_value=1,
+        max_value=MAX_KNOWN,
+        label=_("Items with known errors"),
+        help_text=_("Items that the reviewers audited without knowing of the error."),
+    )
+    found = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_KNOWN,
+        label=_("Of these noticed"),
+        help_text=_("Items that they changed, rejected or escalated because of the error."),
+    )
+    note = forms.CharField(
+        required=False, max_length=500, label=_("Note"), help_text=_("For example which errors were planted, and when.")
+    )
+
+
+@project_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def audit_sensitivity(request: PageRequest) -> HttpResponse:
+    """Show the sensitivity of each audit and its tests; POST enters a test, or takes one back (``withdraw``)."""
+    project = request.project
+    require_role(actor=request.user, project=project, roles=OVERSEERS)
+    if request.method == "POST":
+        require_administrator(actor=request.user, project=project)
+    titles = shown_stage_titles(project)
+    stages = audited_stages(project)
+    form = TestForm(None if "withdraw" in request.POST else posted(request))
+    form.fields["stage"].choices = [(stage, titles.get(stage, stage)) for stage in stages]  # type: ignore[attr-defined]
+    if "withdraw" in request.POST:
+        withdraw_test(actor=request.user, project=project, public_id=request.POST["withdraw"])
+        messages.success(request, _t("The test was taken back. It no longer counts."))
+        return redirect("statistics-sensitivity", slug=project.slug)
+    if request.method == "POST" and form.is_valid():
+        try:
+            enter_test(actor=request.user, project=project, **form.cleaned_data)
+        except Invalid as refusal:
+            form.add_error(refusal.details.get("field"), refusal.sentence)
+        else:
+            messages.success(request, _t("Saved. The estimates of residual errors now include this test."))
+            return redirect("statistics-sensitivity", slug=project.slug)
+    measured = read_sensitivity(project, stages)
+    context = {
+        "project": project,
+        "audits": [
+            (titles.get(stage, stage), sensitivity_table(measured[stage]) if measured[stage].total.known else None)
+            for stage in stages
+        ],
+        "tests": [(titles.get(one.stage, one.stage), one) for one in list_tests(project)],
+        "form": form if stages and Role.ADMINISTRATOR in request.roles else None,
+    }
+    return render(
+        request, "reviews/statistics/sensitivity.html", context, status=422 if request.method == "POST" else 200
+    )
+
+
+def sensitivity_table(measured: MeasuredSensitivity) -> Table:
+    """Return how many items with known errors were noticed, by source and in total."""
+    rows = (
+        (_t("Tests"), measured.tests),
+        (_t("Retired gold items that the same people reviewed"), measured.gold),
+        (_t("Total"), measured.total),
+    )
+    return Table.listing(
+        (SimpleNamespace(source=source, counts=counts) for source, counts in rows if counts.known),
+        key="sensitivity",
+        caption=_t("Items with known errors that the reviewers noticed"),
+        columns=[
+            Column("source", _t("Source")),
+            Column("noticed", _t("Noticed"), "count", "counts.found"),
+            *figure_columns("share", "counts.figure"),
+        ],
+    )
