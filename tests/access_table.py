@@ -316,6 +316,7 @@ statistics-accuracy                   in  404 404 200 200 200 200   in  404 404 
 statistics-agreement                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
 statistics-person                     in  404 404 404 200 200 200   in  404 404 405 405 405 405
 statistics-revisions                  in  404 404 200 200 200 200   in  404 404 405 405 405 405
+statistics-sensitivity                in  404 404 403 403 200 200   in  404 404 403 403 403 302
 statistics-samples                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
 feedback-reply                        in  404 404 405 405 405 405   in  404 404 302 404 404 302
 statistics-team                       in  404 404 403 403 200 200   in  404 404 405 405 405 405
@@ -645,6 +646,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "feedback-answer": {"verdict": "accept", "text": "So it was."},
     "feedback-dispute": {"text": "The price is in the observation."},
     "feedback-reply": {"text": "Thank you."},
+    "statistics-sensitivity": {"stage": "expert", "known": "20", "found": "18"},
     "statistics-team-reassign": {"slot": "$slot"},
     "dialogue-comment": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-field-list": {"version": 1, "definitions": []},

@@ -19,7 +19,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Sensitivity
 from reviews.core.protocols.random_draws import ROUNDS
-from reviews.models import Draw, GoldScore, Review, SensitivityTest
+from reviews.models import Draw, GoldScore, Review, SensitivityTest, Verdict
 from reviews.models.samples import MAX_KNOWN
 
 
@@ -54,7 +54,9 @@ def _of_gold_items(project: Project, stage: str) -> Sensitivity:
         project=project, errors__gt=0, item__training_place=None, item__retired_at__isnull=False,
         person__in=audits.values("person"),
     )  # fmt: skip
-    found = scores.aggregate(known=Count("pk"), found=Count("pk", filter=Q(found__gt=0)))
+    # As in the audit, whatever is not approved is found to have an error.
+    noticed = Count("pk", filter=~Q(review__verdict=Verdict.APPROVE))
+    found = scores.aggregate(known=Count("pk"), found=noticed)
     return Sensitivity(found["found"], found["known"])
 
 

@@ -1,15 +1,18 @@
 """The tables and charts of samples: rounds in order, and every draw with its seed."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 from django.utils.translation import gettext as _
 
 from reviews.core import charts
+from reviews.core.agreement import Figure
 from reviews.core.protocols.random_draws import ROUNDS
 from reviews.models import Draw
 from reviews.services.protocols.readers import in_reader_language
 from reviews.services.sampling.rounds import RoundFigures
+from reviews.services.statistics.accuracy import PointAccuracy
 from reviews.views.statistics.layout import Column, Table, bounds
 
 
@@ -18,10 +21,13 @@ def by_stage(rounds: Sequence[RoundFigures]) -> list[tuple[str, list[RoundFigure
     return [(stage, list(of_stage)) for stage, of_stage in groupby(rounds, key=lambda one: one.stage)]
 
 
-def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> Table:
-    """Return what each round of a stage reviewed and found.
+def rounds_table(
+    stage: str, rounds: Sequence[RoundFigures], pool: Mapping[int, PointAccuracy], *, sizes: bool
+) -> Table:
+    """Return what each round of a stage reviewed and found, and the accuracy of the whole pool after it.
 
-    ``sizes``: with the population, which people who must not know gold items may not see (see ``draws_table``).
+    ``pool``: by number of the round, of the finished items. ``sizes``: with the population, which people who must not
+    know gold items may not see (see ``draws_table``).
     """
     whole = Table.listing(
         rounds,
@@ -38,31 +44,43 @@ def rounds_table(stage: str, rounds: Sequence[RoundFigures], *, sizes: bool) -> 
             Column("open_disputes", _("Open disputes"), "count"),
             Column("accuracy", _("No changes needed"), "share", "accuracy.value"),
             *bounds("share", "accuracy"),
+            Column("error_rate_at_most", _("Error rate at most"), "share", "error_rate.high"),
+            Column("pool_accuracy", _("Pool correct after the round"), "share", partial(_of_pool, pool)),
             Column("state", _("State"), of=_state),
         ],
     )
     return whole if sizes else whole.without("population", "unseen", "drawn")
 
 
-def rounds_chart(stage: str, rounds: Sequence[RoundFigures]) -> charts.Drawing:
-    """Draw the share of each round that needed no changes: WildToolBench's accuracy by iteration."""
-    marks = [
-        charts.Mark(
-            one.accuracy.value,
-            one.accuracy.low,
-            one.accuracy.high,
-            "" if one.accuracy.value is None else f"{100 * one.accuracy.value:.0f} %",
-        )
-        for one in rounds
-    ]
-    said = "; ".join(_share_of_round(one) for one in rounds)
+def rounds_chart(stage: str, rounds: Sequence[RoundFigures], pool: Mapping[int, PointAccuracy]) -> charts.Drawing:
+    """Draw the accuracy of the pool after each round (WildToolBench's accuracy by iteration), if items are finished,
+    and the share of the reviewed items that needed no changes.
+    """
+    changes = charts.Line(_("Reviewed items that needed no changes"), [_mark(one.accuracy) for one in rounds])
+    lines, said = [changes], "; ".join(_share_of_round(one) for one in rounds)
+    description = _("Items that needed no changes: %(rounds)s. Error bars show 95 %% intervals.") % {"rounds": said}
+    title = _("Items that needed no changes, by round of %(stage)s")
+    if pool:
+        points = [pool[one.number].figure if one.number in pool else None for one in rounds]
+        lines.insert(0, charts.Line(_("Whole pool after the round"), [_mark(point) for point in points]))
+        title = _("Accuracy by round of %(stage)s")
     return charts.curve(
         f"rounds-{stage}",
         points=[_round(one) for one in rounds],
-        lines=[charts.Line(_("No changes needed"), marks)],
-        title=_("Items that needed no changes, by round of %(stage)s") % {"stage": in_reader_language(rounds[0].title)},
-        description=_("Items that needed no changes: %(rounds)s. Error bars show 95 %% intervals.") % {"rounds": said},
+        lines=lines,
+        title=title % {"stage": in_reader_language(rounds[0].title)},
+        description=description,
     )
+
+
+def _mark(figure: Figure | None) -> charts.Mark:
+    if figure is None or figure.value is None:
+        return charts.Mark(None)
+    return charts.Mark(figure.value, figure.low, figure.high, f"{100 * figure.value:.0f} %")
+
+
+def _of_pool(pool: Mapping[int, PointAccuracy], one: RoundFigures) -> float | None:
+    return pool[one.number].figure.value if one.number in pool else None
 
 
 def _share_of_round(one: RoundFigures) -> str:

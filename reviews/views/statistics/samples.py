@@ -12,6 +12,7 @@ from reviews.services.protocols.readers import in_reader_language, shown_stage_t
 from reviews.services.sampling.rounds import read_rounds
 from reviews.services.sampling.samples import check_draw, list_draws, read_population, why_hidden
 from reviews.services.statistics.access import names_of, oversees
+from reviews.services.statistics.accuracy import read_accuracy
 from reviews.views.statistics import sample_tables as made
 from reviews.views.statistics.layout import Table
 from reviews.views.statistics.pages import answer, drawn
@@ -35,14 +36,19 @@ def samples(request: PageRequest) -> HttpResponseBase:
     names = names_of(project=project) if overseer else {}
     stages: list[dict[str, Any]] = []
     tables: dict[str, Table] = {}
-    for stage, rounds in made.by_stage(read_rounds(project, hide_answers=not overseer)):
-        table = made.rounds_table(stage, rounds, sizes=overseer)
+    rounds_of = made.by_stage(read_rounds(project, hide_answers=not overseer))
+    found = read_accuracy(project=project, hide_answers=not overseer).by_round if rounds_of else []
+    pools = {one.stage: {int(point.key): point for point in one.rounds if point.of} for one in found}
+    for stage, rounds in rounds_of:
+        pool = pools.get(stage, {})
+        table = made.rounds_table(stage, rounds, pool, sizes=overseer)
         pairs = made.pairs_table(stage, rounds, names) if overseer else None
         tables |= {table.key: table} | ({pairs.key: pairs} if pairs else {})
         stages.append(
             {
                 "title": in_reader_language(rounds[0].title),
-                "chart": drawn(made.rounds_chart(stage, rounds)),
+                "chart": drawn(made.rounds_chart(stage, rounds, pool)),
+                "finished": next(iter(pool.values())).of if pool else 0,
                 "table": table,
                 "pairs": pairs,
                 "open": [

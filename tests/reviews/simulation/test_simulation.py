@@ -115,8 +115,8 @@ def test_an_error_that_nobody_sees_is_in_the_truth_and_not_in_the_measured_curve
 @pytest.mark.parametrize("rework", [0.0, 1.0])
 def test_items_are_sent_back_and_the_audit_counts_each_draw(rework: float) -> None:
     """As in a real project, many errors of an owner send the others back; then they are drawn from again."""
-    rates = Rates(baseline=0.3, rework=rework, together=0.5)
-    model = build_model(seed=3, dialogues=24, annotators=4, experts=1, rates=rates)
+    rates = Rates(baseline=0.0, another_error=0.8, rework=rework, together=0.5)
+    model = build_model(seed=6, dialogues=24, annotators=4, experts=1, rates=rates)
     for person in model.annotators:
         object.__setattr__(person, "detection", dict.fromkeys(person.detection, 0.35))
     simulation = set_up(

@@ -16,6 +16,8 @@ from reviews.models import DrawItem
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.queue.claims import claim_slot
 from reviews.services.sampling.draws import close_population_and_draw
+from reviews.services.statistics.accuracy import read_accuracy
+from reviews.services.statistics.all_counts import fold_all
 from reviews.services.submission.submit import submit_review
 from tests.factories import Team, adopt_c3, claim_and_submit, give_role, make_item, make_team, open_slot
 from tests.pages import one_line
@@ -60,6 +62,28 @@ def test_rounds_and_their_draws(team: Team) -> None:
     assert len(csv_rows(page(team.senior, team, csv="pairs-rounds"))) == len(first.pairs)
     assert page(team.annotator, team, csv="pairs-rounds").status_code == 404
     assert "Settle 1 open" not in one_line(page(team.annotator, team))
+
+
+def test_the_pool_is_measured_after_each_round(team: Team) -> None:
+    """Four items, two a round: both of round 1 are fixed, and after that nothing is."""
+    annotated(team, 4)
+    for item in drawn(next_round(team)):
+        look(item, "fix", "fix", text="It is 18 degrees.")
+    while not (draw := next_round(team)).closing:
+        for item in drawn(draw):
+            look(item, "approve", "approve")
+    fold_all()
+    rows = csv_rows(page(team.senior, team, csv="rounds-rounds"))
+    # After round 1 the fixed items have what is verified in the end, and so have the others, which nobody changed.
+    assert [row["pool_accuracy"] for row in rows] == ["1.0"] * len(rows)
+    [before, *_] = read_accuracy(project=team.project).by_round[0].rounds
+    assert (before.right, before.of) == (2, 4)
+    assert [row["accuracy"] for row in rows[:2]] == ["0.0", "1.0"]
+    # No error in two items: up to 66 % may be wrong.
+    assert float(rows[1]["error_rate_at_most"]) == pytest.approx(0.6576, abs=1e-4)
+    seen = one_line(page(team.annotator, team))
+    assert "the share of all 4 finished items" in seen
+    assert "Accuracy by round of" in seen
 
 
 def test_a_draw_is_drawn_again_for_who_oversees(team: Team) -> None:
