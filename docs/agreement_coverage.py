@@ -56,7 +56,7 @@ STATISTICS: dict[str, tuple[int, Callable[[PatternCounts], Figure]]] = {
 }
 
 
-def chance(pattern: tuple[str, ...], shares: tuple[float, ...], ability: float) -> float:
+def chance(pattern: Pattern, shares: tuple[float, ...], ability: float) -> float:
     """How often reviewers of this ability say these values together."""
     total = 0.0
     for truth, share in zip(VALUES, shares, strict=True):
@@ -107,7 +107,7 @@ def dialogues(tasks: int, seed: int, task: Callable[[random.Random, bool], Patte
     for _ in range(tasks // TASKS):
         hard = rng.random() < HARD
         found.append([task(rng, hard) for _ in range(TASKS)])
-    return PatternCounts.of(itertools.chain.from_iterable(found))
+    return PatternCounts.of_dialogues(found)
 
 
 def clustered_ratings(seeds: int) -> None:
@@ -115,7 +115,7 @@ def clustered_ratings(seeds: int) -> None:
     for (kind, abilities), case in itertools.product(ABILITIES.items(), ("even labels", "skewed labels")):
         shares = CASES[case][0]
         for name, (raters, statistic) in STATISTICS.items():
-            patterns = list(itertools.product(VALUES, repeat=raters))
+            patterns: list[Pattern] = list(itertools.product(VALUES, repeat=raters))
             easy, hard = ([chance(pattern, shares, ability) for pattern in patterns] for ability in abilities)
             mixed = [(1 - HARD) * one + HARD * other for one, other in zip(easy, hard, strict=True)]
             many = PatternCounts({p: round(w * 10**9) for p, w in zip(patterns, mixed, strict=True)})
