@@ -4,11 +4,12 @@ Computed once, when a release is frozen, and stored with it, since the project's
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from annotator.models import Project
 from annotator.services.custom_fields import fields_of
-from reviews.core.agreement import OVERLAPPING, RATED, Figure, rated_fields, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, Figure, Method, rated_fields, summarise
 from reviews.services.statistics.access import read_compared_stages
 from reviews.services.statistics.accuracy import PointAccuracy, read_accuracy, revisions_of_repeating
 from reviews.services.statistics.agreement import hidden_patterns, read_agreement
@@ -19,7 +20,9 @@ DIGITS = 6
 NOTES = {
     "agreement": (
         "First verdicts of independent reviewers in blind stages. Both reviewers saw the "
-        "author's labels, so they agree more than people who start from nothing."
+        "author's labels, so they agree more than people who start from nothing. Percent agreement and AC1 stay high "
+        "where nearly all labels have one value; kappa and alpha fall, because chance explains more of the agreement. "
+        "Intervals, 95 %, of labels of tasks take into account that the tasks of a dialogue are alike."
     ),
     "f1": (
         "F1 on calls and edges is micro-averaged over tasks, comparing one reviewer with the "
@@ -64,7 +67,7 @@ def read_figures(project: Project, *, public: Collection[int] = ()) -> dict[str,
             "audits": [
                 {
                     "stage": one.stage, "population": one.population, "audited": one.audited, "errors": one.errors,
-                    "residual": _figure(one.residual.residual),
+                    "residual": _figure(one.residual.residual, Method("hypergeometric")),
                 }
                 for one in accuracy.audits
             ],
@@ -107,7 +110,9 @@ def _points(points: Iterable[PointAccuracy]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _figure(figure: Figure) -> dict[str, Any]:
+def _figure(figure: Figure, method: Method | None = None) -> dict[str, Any]:
+    """Return a figure with the method of its interval. ``method``: the one of a figure that does not name its own."""
+    method = None if figure.low is None else figure.method or method
     return {
         "name": figure.name,
         "n": figure.n,
@@ -115,6 +120,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "low": _rounded(figure.low),
         "high": _rounded(figure.high),
         "undefined": figure.undefined,
+        "interval": None if method is None else asdict(method),
     }
 
 

@@ -80,9 +80,7 @@ def krippendorff_alpha(
     return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed, effect=effect)
 
 
-def _nominal(
-    name: str, alpha: float, n: int, counts: PatternCounts, values: Sequence[Value], level: float
-) -> Figure:
+def _nominal(name: str, alpha: float, n: int, counts: PatternCounts, values: Sequence[Value], level: float) -> Figure:
     """Return nominal alpha with its interval.
 
     The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,

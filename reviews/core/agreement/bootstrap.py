@@ -8,8 +8,9 @@ they are drawn as such: one binomial count for each pattern, however many units 
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure
+from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method
 
 RESAMPLES = 1000
 #: Fixed, so that a figure is the same on every page and in every export.
@@ -40,7 +41,11 @@ def bootstrap(
     if n < 2 or drawn < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
     values = map(statistic, multinomial(counts, resamples, seed, drawn))
-    return with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+    found = with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+    if effect == 1 or found.method is None:
+        return found
+    said = found.interval.removesuffix(".") + ", with the design effect of dialogues (Rao and Scott 1992)."
+    return replace(found, interval=said, method=Method("bootstrap-by-dialogue"))
 
 
 def with_interval(
@@ -63,7 +68,7 @@ def with_interval(
         return Figure(name, value, n, interval=NO_SPREAD)
     low, high = _percentile(found, (1 - level) / 2), _percentile(found, (1 + level) / 2)
     method = f"Percentile unit bootstrap (Efron 1979), {resamples} resamples, seed {seed}."
-    return Figure(name, value, n, low, high, interval=method)
+    return Figure(name, value, n, low, high, interval=method, method=Method("bootstrap"))
 
 
 def multinomial(counts: Sequence[int], times: int, seed: int, size: int | None = None) -> Iterator[list[int]]:

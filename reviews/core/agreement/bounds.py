@@ -20,7 +20,7 @@ from itertools import combinations, combinations_with_replacement
 
 from annotator.core.text import gettext_noop
 from reviews.core.agreement.clusters import design_effect
-from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, z_quantile
+from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method, z_quantile
 from reviews.core.agreement.patterns import Value
 
 METHOD = gettext_noop("Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008).")
@@ -72,7 +72,9 @@ def score_interval(
     low, high = max(min(least, value), min(low, value)), min(1.0, max(high, value))
     if high - low < 1e-12:
         return Figure(name, value, n, interval=NO_SPREAD)
-    return Figure(name, value, n, low, high, interval=METHOD_OF_DIALOGUES if together else METHOD)
+    if not together:
+        return Figure(name, value, n, low, high, interval=METHOD, method=Method("score"))
+    return Figure(name, value, n, low, high, interval=METHOD_OF_DIALOGUES, method=Method("score-by-dialogue"))
 
 
 def effect_of_dialogues(seen: Sequence[tuple[Features, int]], together: Together, measure: Measure) -> float:

@@ -31,8 +31,8 @@ def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[floa
         return 1.0
     n = sum(times for _, times in units)
     alone = sum(u * u * times for u, times in units)
-    dialogues = n * n / (n + 2 * together)
-    highest = n / dialogues
+    highest = 1 + 2 * together / n
+    dialogues = n / highest
     if alone <= 1e-18:
         return highest
     found = (alone + 2 * sum(one * other * times for one, other, times in pairs)) / alone

@@ -18,6 +18,14 @@ ONE_UNIT = gettext_noop("No interval: at least two units are needed.")
 
 
 @dataclass(frozen=True, slots=True)
+class Method:
+    """How an interval is computed, for programs. The version rises if the same counts come to have another interval."""
+
+    name: str
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """One statistic: its value with an interval, or the reason why there is none."""
 
@@ -34,6 +42,8 @@ class Figure:
     undefined: str = ""
     #: The method of the interval and its source, or why there is no interval.
     interval: str = ""
+    #: The same for programs; None if there is no interval, or if it needs no name.
+    method: Method | None = None
 
 
 def undefined(name: str, n: int, reason: str) -> Figure:
@@ -89,9 +99,7 @@ def _t_within(t: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total)
 
 
-def wilson(
-    name: str, successes: int, n: int, level: float = LEVEL, *, none: str = "", effect: float = 1.0
-) -> Figure:
+def wilson(name: str, successes: int, n: int, level: float = LEVEL, *, none: str = "", effect: float = 1.0) -> Figure:
     """Return a proportion with Wilson's score interval (Wilson 1927), without continuity correction.
 
     ``none``: the sentence for n = 0. ``effect``: the design effect of units that are alike; n units tell as much as
@@ -108,4 +116,6 @@ def wilson(
     # At 0 and 1 the bound is exact; the subtraction would leave a rounding error.
     low = 0.0 if successes == 0 else centre - reach
     high = 1.0 if successes == n else centre + reach
-    return Figure(name, share, n, low, high, interval=WILSON if effect == 1 else WILSON_OF_DIALOGUES)
+    if effect == 1:
+        return Figure(name, share, n, low, high, interval=WILSON, method=Method("wilson"))
+    return Figure(name, share, n, low, high, interval=WILSON_OF_DIALOGUES, method=Method("wilson-by-dialogue"))

@@ -94,9 +94,7 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
     )
 
 
-def _ratio(
-    name: str, counts: PatternCounts, parts: Callable[[Overlap], tuple[int, int]], level: float
-) -> Figure:
+def _ratio(name: str, counts: PatternCounts, parts: Callable[[Overlap], tuple[int, int]], level: float) -> Figure:
     """Return Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
     seen: Counter[tuple[int, int]] = Counter()
     possible = set()

@@ -156,6 +156,11 @@ class PatternCounts:
             key=lambda pair: (pattern_key(pair[0]), pattern_key(pair[1])),
         )
 
+    def dialogues(self) -> float:
+        """Return how many dialogues there are, if all have as many units; fewer if some have more (n² / Σ n_i²)."""
+        n = sum(self._counts.values())
+        return n * n / (n + 2 * sum(self._together.values())) if n else 0.0
+
     def checked(self) -> list[tuple[Pattern, int]]:
         """Return patterns with their counts, in one order. Raises ValueError for a negative count."""
         for pattern, count in self._counts.items():
@@ -182,9 +187,7 @@ class PatternCounts:
         return len(self._counts)
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, PatternCounts) and self._counts == other._counts and self._together == other._together
-        )
+        return isinstance(other, PatternCounts) and self._counts == other._counts and self._together == other._together
 
     def __repr__(self) -> str:
         return f"PatternCounts({self._counts!r}, {self._together!r})"

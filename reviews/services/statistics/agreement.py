@@ -26,6 +26,7 @@ from reviews.core.agreement import (
 )
 from reviews.core.protocols import StageKind
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
+from reviews.services.protocols.versions import newest_stages
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_runs
 
@@ -124,6 +125,12 @@ def read_each_pair(
         one, other = map(int, pair.split(":"))
         found.setdefault((one, other), {})[pattern] = int(total)
     return {pair: read_counts(patterns) for pair, patterns in sorted(found.items())}
+
+
+def compared_reviewers(project: Project, stage: str = "") -> int:
+    """Return how many reviewers a stage compares; without one, the first stage that compares any. Otherwise two."""
+    compared = [one for one in newest_stages(project).values() if one.blind and one.reviewers > 1]
+    return next((one.reviewers for one in compared if stage in ("", one.key)), 2)
 
 
 def pair_key(one: int, other: int) -> str:

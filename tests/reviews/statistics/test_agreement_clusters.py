@@ -62,7 +62,9 @@ def test_a_dialogue_counts_its_units_and_the_pairs_of_them() -> None:
 
 
 @given(DIALOGUES, DIALOGUES)
-def test_what_is_stored_of_dialogues_adds_up_and_is_read_back(one: list[list[Pattern]], other: list[list[Pattern]]) -> None:
+def test_what_is_stored_of_dialogues_adds_up_and_is_read_back(
+    one: list[list[Pattern]], other: list[list[Pattern]]
+) -> None:
     stored = dialogue_keys([])
     for patterns in one + other:
         stored.update(dialogue_keys(patterns))
@@ -94,8 +96,8 @@ def test_missing_and_impossible_ratings_leave_pairs_out() -> None:
 
 
 def test_design_effect_by_hand() -> None:
-    # Forty dialogues of two tasks: in 10 people differ on both, in 10 on one, in 20 on none. The share is 30/80 = 0.375,
-    # so u is 0.625 or -0.375.
+    # Forty dialogues of two tasks: in 10 people differ on both, in 10 on one, in 20 on none. The share is
+    # 30/80 = 0.375, so u is 0.625 or -0.375.
     # Alone: 30 · 0.625² + 50 · 0.375² = 18.75. Pairs: 10 · 0.625² - 10 · 0.625 · 0.375 + 20 · 0.375² = 4.375.
     # deff = (18.75 + 2 · 4.375) / 18.75 = 1.4667. Forty dialogues of two move it to 2 - 0.5333 · (1 - 1.5 / 40) =
     # 1.48667.
