@@ -9,6 +9,7 @@ import itertools
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -110,6 +111,11 @@ def dialogues(tasks: int, seed: int, task: Callable[[random.Random, bool], Patte
     return PatternCounts.of_dialogues(found)
 
 
+def rated(patterns: list[Pattern], easy: list[float], hard: list[float], rng: random.Random, is_hard: bool) -> Pattern:
+    """The ratings of one task. ``easy`` and ``hard``: the cumulative shares of the patterns."""
+    return rng.choices(patterns, cum_weights=hard if is_hard else easy)[0]
+
+
 def clustered_ratings(seeds: int) -> None:
     """Random ratings of the tasks of dialogues, against the value of a billion of them."""
     for (kind, abilities), case in itertools.product(ABILITIES.items(), ("even labels", "skewed labels")):
@@ -120,13 +126,7 @@ def clustered_ratings(seeds: int) -> None:
             mixed = [(1 - HARD) * one + HARD * other for one, other in zip(easy, hard, strict=True)]
             many = PatternCounts({p: round(w * 10**9) for p, w in zip(patterns, mixed, strict=True)})
             truth = statistic(many).value or 0.0
-
-            def task(
-                rng: random.Random, is_hard: bool, patterns: list[Pattern] = patterns, easy: list[float] = easy,
-                hard: list[float] = hard,
-            ) -> Pattern:  # fmt: skip
-                return rng.choices(patterns, hard if is_hard else easy)[0]
-
+            task = partial(rated, patterns, list(itertools.accumulate(easy)), list(itertools.accumulate(hard)))
             columns = [
                 [
                     holds(statistic(dialogues(size, seed, task)), truth)
@@ -148,6 +148,11 @@ def drawn_calls(rng: random.Random, reviewers: int, seen: float) -> Pattern:
     return added_up(pairs, reviewers).pattern()
 
 
+def compared(reviewers: int, easy: float, hard: float, rng: random.Random, is_hard: bool) -> Pattern:
+    """The overlap of the calls of one task. ``easy`` and ``hard``: the shares of calls that a reviewer sees."""
+    return drawn_calls(rng, reviewers, hard if is_hard else easy)
+
+
 def clustered_overlaps(seeds: int) -> None:
     """F1 of the tasks of dialogues: reviewers leave out more calls in the hard ones."""
     for (kind, easy, hard), reviewers in itertools.product(
@@ -155,12 +160,7 @@ def clustered_overlaps(seeds: int) -> None:
     ):
         # F1 is Σ both / Σ either reviewer's calls: the mean of squares over the mean of the shares.
         truth = ((1 - HARD) * easy**2 + HARD * hard**2) / ((1 - HARD) * easy + HARD * hard)
-
-        def task(
-            rng: random.Random, is_hard: bool, reviewers: int = reviewers, seen: tuple[float, float] = (easy, hard)
-        ) -> Pattern:
-            return drawn_calls(rng, reviewers, seen[is_hard])
-
+        task = partial(compared, reviewers, easy, hard)
         columns = [
             [holds(overlap_scores(dialogues(size, seed, task)).f1, truth) for seed in range(seeds)]
             for size in TASK_SIZES

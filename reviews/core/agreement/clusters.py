@@ -10,6 +10,7 @@ It is the variance over dialogues divided by the variance of independent units (
 tell as much as n / deff independent ones. Only pairs are counted, so counts of weeks and of stages can be added.
 """
 
+import math
 from collections.abc import Sequence
 
 #: Dialogues that the estimate gives up: as if so many more of them had tasks that are all alike.
@@ -19,7 +20,7 @@ CAUTION = 1.5
 def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[float, float, int]]) -> float:
     """Return the design effect; 1 exactly if no dialogue has two units.
 
-    ``units``: (u_j, c_j), with Σ c_j u_j = 0. ``pairs``: (u_j, u_k, m_jk).
+    ``units``: (u_j, c_j), with Σ c_j u_j = 0. ``pairs``: (u_j, u_k, m_jk), in any order, which does not change a digit.
 
     The estimate from few dialogues is uncertain, and too low if no difficult dialogue is among them. So it is moved
     towards the highest value it can have, that of dialogues whose tasks are all alike. With d = n² / Σ n_i² dialogues
@@ -30,10 +31,10 @@ def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[floa
     if not together:
         return 1.0
     n = sum(times for _, times in units)
-    alone = sum(u * u * times for u, times in units)
+    alone = math.fsum(u * u * times for u, times in units)
     highest = 1 + 2 * together / n
     dialogues = n / highest
     if alone <= 1e-18:
         return highest
-    found = (alone + 2 * sum(one * other * times for one, other, times in pairs)) / alone
+    found = (alone + 2 * math.fsum(one * other * times for one, other, times in pairs)) / alone
     return max(found, highest - (highest - found) * max(0.0, 1 - CAUTION / dialogues))

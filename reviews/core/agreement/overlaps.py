@@ -113,7 +113,8 @@ def _ratio(name: str, counts: PatternCounts, parts: Callable[[Overlap], tuple[in
         ratio = mean[0] / mean[1]
         return ratio, [1 / mean[1], -ratio / mean[1]]
 
-    pairs = [(parts(read_overlap(a)), parts(read_overlap(b)), times) for a, b, times in counts.together()]
+    known = {pattern: parts(read_overlap(pattern)) for pattern in counts}
+    pairs = [(known[one], known[other], times) for one, other, times in counts.together()]
     together = [(one, other, times) for one, other, times in pairs if one[1] and other[1]]
     return score_interval(
         name, value, n, sorted(seen.items()), unseen, measure, together=together, level=level, least=0.0

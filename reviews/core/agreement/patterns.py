@@ -23,6 +23,8 @@ Pair = tuple[Pattern, Pattern]
 
 #: Before the key of a pair, and between its two parts.
 _PAIR = "&"
+#: Patterns of one dialogue, the most frequent ones, whose pairs are counted.
+MAX_PATTERNS_PAIRED = 40
 
 
 def ordered(ratings: Sequence[Value]) -> Pattern:
@@ -52,7 +54,7 @@ def read_pattern(key: str) -> Pattern:
 
 def in_order(one: Pattern, other: Pattern) -> Pair:
     """Return two patterns as a pair, in one order."""
-    return (one, other) if pattern_key(one) <= pattern_key(other) else (other, one)
+    return (one, other) if repr(one) <= repr(other) else (other, one)
 
 
 def dialogue_keys(patterns: Iterable[Pattern]) -> Counter[str]:
@@ -107,12 +109,17 @@ class PatternCounts:
 
     @classmethod
     def of_dialogues(cls, dialogues: Iterable[Iterable[Pattern]]) -> Self:
-        """Return the counts of the patterns of the units of each dialogue."""
+        """Return the counts of the patterns of the units of each dialogue.
+
+        Of a dialogue with many different patterns, only the most frequent ones are paired.
+        """
         counts: Counter[Pattern] = Counter()
         together: Counter[Pair] = Counter()
         for patterns in dialogues:
             here = Counter(patterns)
             counts.update(here)
+            if len(here) > MAX_PATTERNS_PAIRED:
+                here = Counter(dict(here.most_common(MAX_PATTERNS_PAIRED)))
             together.update({(one, one): times * (times - 1) // 2 for one, times in here.items()})
             for one, other in combinations(here, 2):
                 together[in_order(one, other)] += here[one] * here[other]
@@ -150,11 +157,8 @@ class PatternCounts:
         return self.changed(lambda one: one if sum(value is not None for value in one) >= ratings else None)
 
     def together(self) -> list[tuple[Pattern, Pattern, int]]:
-        """Return how many pairs of units of one dialogue have each two patterns, in one order."""
-        return sorted(
-            ((one, other, count) for (one, other), count in self._together.items()),
-            key=lambda pair: (pattern_key(pair[0]), pattern_key(pair[1])),
-        )
+        """Return how many pairs of units of one dialogue have each two patterns, in any order."""
+        return [(one, other, count) for (one, other), count in self._together.items()]
 
     def dialogues(self) -> float:
         """Return how many dialogues there are, if all have as many units; fewer if some have more (n² / Σ n_i²)."""
