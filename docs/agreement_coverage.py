@@ -9,6 +9,7 @@ import itertools
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -38,9 +39,25 @@ CASES = {
     "hardly any disagreement": ((0.95, 0.03, 0.01, 0.01), 0.95),
 }
 SIZES = (20, 50, 200, 1000)
+#: Tasks of one dialogue, the share of dialogues in which reviewers are often wrong, and the numbers of tasks.
+TASKS, HARD, TASK_SIZES = 4, 0.2, (32, 100, 400)
+#: The abilities in the other dialogues and in the hard ones; equal ones make the tasks independent.
+ABILITIES = {"hard dialogues": (0.95, 0.3), "independent tasks": (0.85, 0.85)}
 
 
-def chance(pattern: tuple[str, ...], shares: tuple[float, ...], ability: float) -> float:
+#: The number of reviewers, and the statistic of their ratings.
+STATISTICS: dict[str, tuple[int, Callable[[PatternCounts], Figure]]] = {
+    "percent agreement, two": (2, percent_agreement),
+    "percent agreement, three": (3, percent_agreement),
+    "Cohen's kappa": (2, cohen_kappa),
+    "Fleiss' kappa, three": (3, fleiss_kappa),
+    "alpha, nominal": (2, krippendorff_alpha),
+    "alpha, ordinal (a fifth of the seeds)": (2, lambda counts: krippendorff_alpha(counts, VALUES, resamples=400)),
+    "AC1": (2, lambda counts: gwet_ac1(counts, tuple(VALUES))),
+}
+
+
+def chance(pattern: Pattern, shares: tuple[float, ...], ability: float) -> float:
     """How often reviewers of this ability say these values together."""
     total = 0.0
     for truth, share in zip(VALUES, shares, strict=True):
@@ -68,17 +85,8 @@ def line(name: str, columns: list[list[bool | None]]) -> str:
 
 def ratings(seeds: int) -> None:
     """Random ratings of two or three reviewers, against the value of a billion of them."""
-    statistics: dict[str, tuple[int, Callable[[PatternCounts], Figure]]] = {
-        "percent agreement, two": (2, percent_agreement),
-        "percent agreement, three": (3, percent_agreement),
-        "Cohen's kappa": (2, cohen_kappa),
-        "Fleiss' kappa, three": (3, fleiss_kappa),
-        "alpha, nominal": (2, krippendorff_alpha),
-        "alpha, ordinal (a fifth of the seeds)": (2, lambda counts: krippendorff_alpha(counts, VALUES, resamples=400)),
-        "AC1": (2, lambda counts: gwet_ac1(counts, tuple(VALUES))),
-    }
     for case, (shares, ability) in CASES.items():
-        for name, (raters, statistic) in statistics.items():
+        for name, (raters, statistic) in STATISTICS.items():
             patterns = list(itertools.product(VALUES, repeat=raters))
             weights = [chance(pattern, shares, ability) for pattern in patterns]
             many = PatternCounts({p: round(w * 10**9) for p, w in zip(patterns, weights, strict=True)})
@@ -93,23 +101,80 @@ def ratings(seeds: int) -> None:
             print(line(f"{name}; {case}", columns))
 
 
+def dialogues(tasks: int, seed: int, task: Callable[[random.Random, bool], Pattern]) -> PatternCounts:
+    """Count the tasks of dialogues, of which some are hard. ``task``: draws one, of a hard dialogue or another."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(tasks // TASKS):
+        hard = rng.random() < HARD
+        found.append([task(rng, hard) for _ in range(TASKS)])
+    return PatternCounts.of_dialogues(found)
+
+
+def rated(patterns: list[Pattern], easy: list[float], hard: list[float], rng: random.Random, is_hard: bool) -> Pattern:
+    """The ratings of one task. ``easy`` and ``hard``: the cumulative shares of the patterns."""
+    return rng.choices(patterns, cum_weights=hard if is_hard else easy)[0]
+
+
+def clustered_ratings(seeds: int) -> None:
+    """Random ratings of the tasks of dialogues, against the value of a billion of them."""
+    for (kind, abilities), case in itertools.product(ABILITIES.items(), ("even labels", "skewed labels")):
+        shares = CASES[case][0]
+        for name, (raters, statistic) in STATISTICS.items():
+            patterns: list[Pattern] = list(itertools.product(VALUES, repeat=raters))
+            easy, hard = ([chance(pattern, shares, ability) for pattern in patterns] for ability in abilities)
+            mixed = [(1 - HARD) * one + HARD * other for one, other in zip(easy, hard, strict=True)]
+            many = PatternCounts({p: round(w * 10**9) for p, w in zip(patterns, mixed, strict=True)})
+            truth = statistic(many).value or 0.0
+            task = partial(rated, patterns, list(itertools.accumulate(easy)), list(itertools.accumulate(hard)))
+            columns = [
+                [
+                    holds(statistic(dialogues(size, seed, task)), truth)
+                    for seed in range(seeds // 5 if "ordinal" in name else seeds)
+                ]
+                for size in TASK_SIZES
+            ]
+            print(line(f"{name}; {case}, {kind}", columns))
+
+
+def drawn_calls(rng: random.Random, reviewers: int, seen: float) -> Pattern:
+    """One to six calls, of which each reviewer leaves out a share."""
+    calls = [[rng.random() < seen for _ in range(reviewers)] for _ in range(rng.randint(1, 6))]
+    pairs = [
+        Overlap(sum(call[i] and call[j] for call in calls), sum(call[i] for call in calls),
+                sum(call[j] for call in calls))
+        for i, j in itertools.combinations(range(reviewers), 2)
+    ]  # fmt: skip
+    return added_up(pairs, reviewers).pattern()
+
+
+def compared(reviewers: int, easy: float, hard: float, rng: random.Random, is_hard: bool) -> Pattern:
+    """The overlap of the calls of one task. ``easy`` and ``hard``: the shares of calls that a reviewer sees."""
+    return drawn_calls(rng, reviewers, hard if is_hard else easy)
+
+
+def clustered_overlaps(seeds: int) -> None:
+    """F1 of the tasks of dialogues: reviewers leave out more calls in the hard ones."""
+    for (kind, easy, hard), reviewers in itertools.product(
+        (("hard dialogues", 0.97, 0.6), ("independent tasks", 0.9, 0.9)), (2, 3)
+    ):
+        # F1 is Σ both / Σ either reviewer's calls: the mean of squares over the mean of the shares.
+        truth = ((1 - HARD) * easy**2 + HARD * hard**2) / ((1 - HARD) * easy + HARD * hard)
+        task = partial(compared, reviewers, easy, hard)
+        columns = [
+            [holds(overlap_scores(dialogues(size, seed, task)).f1, truth) for seed in range(seeds)]
+            for size in TASK_SIZES
+        ]
+        print(line(f"F1 of {truth:.2f}, {'two' if reviewers == 2 else 'three'}; {kind}", columns))
+
+
 def overlaps(seeds: int) -> None:
     """F1: tasks of one to six calls, of which each reviewer leaves out a share; where it is 0.1, F1 is 0.9."""
-
-    def task(rng: random.Random, reviewers: int, seen: float) -> Pattern:
-        calls = [[rng.random() < seen for _ in range(reviewers)] for _ in range(rng.randint(1, 6))]
-        pairs = [
-            Overlap(sum(call[i] and call[j] for call in calls), sum(call[i] for call in calls),
-                    sum(call[j] for call in calls))
-            for i, j in itertools.combinations(range(reviewers), 2)
-        ]  # fmt: skip
-        return added_up(pairs, reviewers).pattern()
-
     for (reviewers, name), seen in itertools.product(((2, "two"), (3, "three"), (4, "four")), (0.9, 0.98)):
         columns = []
         for size in SIZES:
             randoms = [random.Random(seed) for seed in range(seeds)]
-            tasks = (PatternCounts.of(task(rng, reviewers, seen) for _ in range(size)) for rng in randoms)
+            tasks = (PatternCounts.of(drawn_calls(rng, reviewers, seen) for _ in range(size)) for rng in randoms)
             columns.append([holds(overlap_scores(counts).f1, seen) for counts in tasks])
         print(line(f"F1 of {seen}, {name}", columns))
 
@@ -155,5 +220,8 @@ if __name__ == "__main__":
     ratings(times)
     overlaps(times)
     shares_right(times)
+    print("\n| interval, four tasks a dialogue | 32 tasks | 100 | 400 |\n|---|---|---|---|")
+    clustered_ratings(times)
+    clustered_overlaps(times)
     print("\n| audit of a tenth of 1,000 items | one stratum | nine, with different error rates |\n|---|---|---|")
     audits(times)

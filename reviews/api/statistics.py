@@ -1,5 +1,6 @@
 """Statistics for programs: the figures on the pages, for the same people."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.utils import timezone
@@ -17,7 +18,7 @@ from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from reviews.api.serializers import LengthField
-from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, dialogues_for, rated_fields, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
@@ -47,6 +48,24 @@ class FigureSerializer(serializers.Serializer[Any]):
     high = serializers.FloatField(allow_null=True)
     undefined = serializers.CharField(help_text="Why there is no value; empty if there is one.")
     interval = serializers.CharField(help_text="How the interval was computed, or why there is none.")
+
+
+class MethodSerializer(serializers.Serializer[Any]):
+    """How an interval is computed. The version rises if the same counts come to have another interval."""
+
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+
+
+class AgreementFigureSerializer(FigureSerializer):
+    """A statistic of agreement, and how many dialogues it takes."""
+
+    method = MethodSerializer(allow_null=True, help_text="Of the interval; null if there is none.")
+    needed = serializers.IntegerField(
+        allow_null=True,
+        help_text="About how many dialogues would give an interval of ± 0.1; null if it is as narrow already, or if "
+        "there is none to tell from.",
+    )
 
 
 class PointSerializer(serializers.Serializer[Any]):
@@ -134,7 +153,7 @@ class AccuracySerializer(serializers.Serializer[Any]):
 class LabelSerializer(serializers.Serializer[Any]):
     #: A built-in label, or “field:” with the key of a custom field.
     label = serializers.CharField()  # type: ignore[assignment]
-    figures = FigureSerializer(many=True)
+    figures = AgreementFigureSerializer(many=True)
     patterns = serializers.DictField(child=serializers.IntegerField(), help_text="Pattern of ratings, as JSON → units.")
 
 
@@ -329,7 +348,10 @@ class AgreementStatistics(APIView):
             counts = read_agreement(
                 project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
             )
-            figures = summarise(label, counts, pair=pair is not None, field=fields.get(label))
+            figures = [
+                asdict(figure) | {"needed": dialogues_for(figure, counts)}
+                for figure in summarise(label, counts, pair=pair is not None, field=fields.get(label))
+            ]
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})
         found = {
             "stage": stage,

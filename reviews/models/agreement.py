@@ -11,6 +11,8 @@ from reviews.models.rows import Row
 class AgreementCount(Row):
     """How many units of a stage have a pattern of ratings, by week, for all reviewers or for one pair.
 
+    Also how many pairs of units of one dialogue have each two patterns.
+
     Counted from ``AgreementPending``; pages compute statistics from it.
     """
 
@@ -22,7 +24,7 @@ class AgreementCount(Row):
     pair = models.CharField(max_length=41, blank=True)
     #: The Monday of the week in which the run settled, in the project's time zone.
     week = models.DateField()
-    #: ``reviews.core.agreement.pattern_key``.
+    #: A key of ``reviews.core.agreement.dialogue_keys``.
     pattern = models.CharField(max_length=2000)
     count = models.BigIntegerField()
 

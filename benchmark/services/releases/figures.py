@@ -4,6 +4,7 @@ Computed once, when a release is frozen, and stored with it, since the project's
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import asdict
 from typing import Any
 
 from annotator.models import Project
@@ -19,7 +20,9 @@ DIGITS = 6
 NOTES = {
     "agreement": (
         "First verdicts of independent reviewers in blind stages. Both reviewers saw the "
-        "author's labels, so they agree more than people who start from nothing."
+        "author's labels, so they agree more than people who start from nothing. Percent agreement and AC1 stay high "
+        "where nearly all labels have one value; kappa and alpha fall, because chance explains more of the agreement. "
+        "Intervals, 95 %, of labels of tasks take into account that the tasks of a dialogue are alike."
     ),
     "f1": (
         "F1 on calls and edges is micro-averaged over tasks, comparing one reviewer with the "
@@ -115,6 +118,7 @@ def _points(points: Iterable[PointAccuracy]) -> list[dict[str, Any]]:
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
+    method = None if figure.low is None else figure.method
     return {
         "name": figure.name,
         "n": figure.n,
@@ -122,6 +126,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "low": _rounded(figure.low),
         "high": _rounded(figure.high),
         "undefined": figure.undefined,
+        "interval": None if method is None else asdict(method),
     }
 
 

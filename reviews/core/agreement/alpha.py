@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import permutations
+from itertools import accumulate, permutations
 
 from annotator.core.text import gettext_noop
 from reviews.core.agreement.bootstrap import RESAMPLES, SEED, bootstrap
 from reviews.core.agreement.bounds import Features, possible_patterns, score_interval
+from reviews.core.agreement.clusters import design_effect
 from reviews.core.agreement.figures import LEVEL, Figure, undefined
 from reviews.core.agreement.kappas import NO_UNITS
 from reviews.core.agreement.patterns import Pattern, PatternCounts, Value
@@ -41,7 +42,8 @@ def krippendorff_alpha(
     name = nominal if order is None else ordinal
     if distance is not None:
         name = gettext_noop("Krippendorff's alpha (MASI)")
-    pairable = [(pattern, times) for pattern, times in counts.without_order().checked() if len(pattern) >= 2]
+    counts = counts.without_order().at_least(2)
+    pairable = counts.checked()
     n = sum(times for _, times in pairable)
     if not n:
         return undefined(name, 0, NO_UNITS)
@@ -70,15 +72,15 @@ def krippendorff_alpha(
     if value is None:
         raise AssertionError("two different values have an expected disagreement above 0")
     if order is None and distance is None:
-        return _nominal(name, value, n, pairable, values, level)
+        return _nominal(name, value, n, counts, values, level)
     if resamples < FEWEST_RESAMPLES:
         return Figure(name, value, n, interval=TOO_MANY_VALUES)
-    return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed)
+    pairs = [(_coincidences(one, places), _coincidences(other, places), k) for one, other, k in counts.together()]
+    effect = _effect(units, times, pairs, len(values), metric)
+    return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed, effect=effect)
 
 
-def _nominal(
-    name: str, alpha: float, n: int, pairable: Sequence[tuple[Pattern, int]], values: Sequence[Value], level: float
-) -> Figure:
+def _nominal(name: str, alpha: float, n: int, counts: PatternCounts, values: Sequence[Value], level: float) -> Figure:
     """Return nominal alpha with its interval.
 
     The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,
@@ -100,6 +102,7 @@ def _nominal(
         ]
         return 1 - ratio, [*down, *(-2 * ratio / expected / mean[1] * share for share in shares)]
 
+    pairable = counts.checked()
     ratings = sum(len(pattern) * times for pattern, times in pairable)
     there = {tuple(sorted(map(str, pattern))) for pattern, _ in pairable}
     unseen = [
@@ -110,8 +113,9 @@ def _nominal(
     ]
     seen = [(features(pattern), times) for pattern, times in pairable]
     return score_interval(
-        name, alpha, n, seen, unseen, measure, level=level, carry=lambda one: 1 - (1 - 1 / ratings) * (1 - one)
-    )
+        name, alpha, n, seen, unseen, measure, level=level, carry=lambda one: 1 - (1 - 1 / ratings) * (1 - one),
+        together=[(features(one), features(other), times) for one, other, times in counts.together()],
+    )  # fmt: skip
 
 
 def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
@@ -130,17 +134,75 @@ def _alpha(
     ordinal: bool,
     metric: Sequence[Sequence[float]] | None = None,
 ) -> float | None:
+    observed = _added_up(units, times)
+    totals = _totals(observed, size)
+    distance = _distance(totals, ordinal=ordinal, metric=metric)
+    seen = sum(weight * distance(*pair) for pair, weight in observed.items() if pair[0] != pair[1])
+    expected = sum(totals[one] * totals[other] * distance(one, other) for one, other in permutations(range(size), 2))
+    return 1 - (sum(totals) - 1) * seen / expected if expected else None
+
+
+def _effect(
+    units: Sequence[_Coincidences],
+    times: Sequence[int],
+    pairs: Sequence[tuple[_Coincidences, _Coincidences, int]],
+    size: int,
+    metric: Sequence[Sequence[float]] | None,
+) -> float:
+    """Return the design effect of dialogues on an ordinal alpha, or on that of a metric.
+
+    Among many units, alpha is 1 - N O / E with N = Σ ratings, O = Σ coincidences · distance and E = Σ totals · totals ·
+    distance. Its derivative by the number of units of a pattern takes the distances as they are.
+    """
+    if not pairs:
+        return 1.0
+    observed = _added_up(units, times)
+    totals = _totals(observed, size)
+    distance = _distance(totals, ordinal=metric is None, metric=metric)
+    far = [sum(totals[other] * distance(one, other) for other in range(size) if other != one) for one in range(size)]
+
+    def parts(unit: _Coincidences) -> tuple[float, float, float]:
+        """Return what a unit adds to N, to O, and to half of E."""
+        return (
+            sum(unit.values()),
+            sum(weight * distance(*pair) for pair, weight in unit.items() if pair[0] != pair[1]),
+            sum(weight * far[one] for (one, _), weight in unit.items()),
+        )
+
+    ratings, apart, expected = parts(observed)
+
+    def influence(unit: _Coincidences) -> float:
+        n, o, half = parts(unit)
+        return (2 * half * ratings * apart / expected - n * apart - ratings * o) / expected
+
+    return design_effect(
+        [(influence(unit), count) for unit, count in zip(units, times, strict=True)],
+        [(influence(one), influence(other), count) for one, other, count in pairs],
+    )
+
+
+def _added_up(units: Sequence[_Coincidences], times: Sequence[int]) -> _Coincidences:
     observed: _Coincidences = {}
     for unit, count in zip(units, times, strict=True):
         if count:
             for pair, weight in unit.items():
                 observed[pair] = observed.get(pair, 0.0) + count * weight
+    return observed
+
+
+def _totals(observed: _Coincidences, size: int) -> list[float]:
+    """Return how many ratings each value has."""
     totals = [0.0] * size
     for (one, _), weight in observed.items():
         totals[one] += weight
-    below = [0.0]
-    for total in totals:
-        below.append(below[-1] + total)
+    return totals
+
+
+def _distance(
+    totals: Sequence[float], *, ordinal: bool, metric: Sequence[Sequence[float]] | None
+) -> Callable[[int, int], float]:
+    """Return the distance of two values, by their places."""
+    below = [0.0, *accumulate(totals)]
 
     def distance(one: int, other: int) -> float:
         if metric is not None:
@@ -150,6 +212,4 @@ def _alpha(
         low, high = min(one, other), max(one, other)
         return (below[high + 1] - below[low] - (totals[low] + totals[high]) / 2) ** 2
 
-    seen = sum(weight * distance(*pair) for pair, weight in observed.items() if pair[0] != pair[1])
-    expected = sum(totals[one] * totals[other] * distance(one, other) for one, other in permutations(range(size), 2))
-    return 1 - (below[-1] - 1) * seen / expected if expected else None
+    return distance

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from annotator.core.text import gettext_noop
-from reviews.core.agreement.figures import LEVEL, Figure, undefined, wilson
+from reviews.core.agreement.figures import LEVEL, Figure, Method, undefined, wilson
 
 OVERLOOKED = gettext_noop("Errors that the reviewers of the audit overlooked are not included.")
 REDRAWN = gettext_noop(
@@ -33,6 +33,7 @@ _METHODS = {
         "they hold jointly."
     ),
 }
+#: With a sensitivity.
 _AVERAGED = gettext_noop("Hypergeometric bounds, averaged over the sensitivity of the audit.")
 
 
@@ -168,7 +169,8 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL, sensitivity:
         return Residual(undefined(name, audited, reason), undefined(left, audited, reason), each)
     noticed = sensitivity.found / sensitivity.known if sensitivity else 1.0
     wrong = min(float(population), math.fsum(_expected(strata)) / noticed)
-    low, high, method = _bounds(strata, level, sensitivity)
+    low, high, interval = _bounds(strata, level, sensitivity)
+    method = Method("hypergeometric-averaged" if sensitivity else "hypergeometric", 2)
     # With rounding, the bounds of one sample may exclude the weighted estimate.
     low, high = min(low, math.floor(wrong)), min(population, max(high, math.ceil(wrong)))
     warnings = [] if sensitivity else [OVERLOOKED]
@@ -177,14 +179,17 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL, sensitivity:
     if not all(one.audited for one in strata):
         warnings.append(BORROWED)
     return Residual(
-        Figure(name, wrong / population, audited, low / population, high / population, interval=method),
+        Figure(
+            name, wrong / population, audited, low / population, high / population, interval=interval, method=method
+        ),
         Figure(
             left,
             max(0.0, wrong - errors) / population,
             audited,
             max(0, low - errors) / population,
             max(0, high - errors) / population,
-            interval=method,
+            interval=interval,
+            method=method,
         ),
         each,
         warnings,

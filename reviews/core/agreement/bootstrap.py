@@ -1,13 +1,16 @@
 """Unit bootstrap: draws units with replacement by drawing how often each pattern occurs.
 
+Units of one dialogue are alike, so as many are drawn as independent units would tell as much: n / design effect.
+
 Drawing n units one by one costs n steps for each resample. The counts of the patterns in a resample are multinomial, so
 they are drawn as such: one binomial count for each pattern, however many units there are.
 """
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure
+from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method
 
 RESAMPLES = 1000
 #: Fixed, so that a figure is the same on every page and in every export.
@@ -27,16 +30,22 @@ def bootstrap(
     level: float = LEVEL,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    effect: float = 1.0,
 ) -> Figure:
     """Return a figure with the percentile interval of the unit bootstrap (Efron 1979).
 
     ``counts``: of each pattern. ``statistic``: the value from such counts, None if it is undefined. Undefined resamples
-    are ignored; if there are too many, the figure has no interval.
+    are ignored; if there are too many, the figure has no interval. ``effect``: the design effect of dialogues.
     """
-    if n < 2:
+    drawn = round(sum(counts) / effect)
+    if n < 2 or drawn < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
-    values = map(statistic, multinomial(counts, resamples, seed))
-    return with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+    values = map(statistic, multinomial(counts, resamples, seed, drawn))
+    found = with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+    if effect == 1 or found.method is None:
+        return found
+    said = found.interval.removesuffix(".") + ", with the design effect of dialogues (Rao and Scott 1992)."
+    return replace(found, interval=said, method=Method("bootstrap-by-dialogue"))
 
 
 def with_interval(
@@ -59,15 +68,15 @@ def with_interval(
         return Figure(name, value, n, interval=NO_SPREAD)
     low, high = _percentile(found, (1 - level) / 2), _percentile(found, (1 + level) / 2)
     method = f"Percentile unit bootstrap (Efron 1979), {resamples} resamples, seed {seed}."
-    return Figure(name, value, n, low, high, interval=method)
+    return Figure(name, value, n, low, high, interval=method, method=Method("bootstrap"))
 
 
-def multinomial(counts: Sequence[int], times: int, seed: int) -> Iterator[list[int]]:
-    """Yield ``times`` resamples of all units, drawn with replacement, each as counts of the patterns."""
+def multinomial(counts: Sequence[int], times: int, seed: int, size: int | None = None) -> Iterator[list[int]]:
+    """Yield ``times`` resamples of ``size`` units (by default, as many as there are), as counts of the patterns."""
     rng = random.Random(seed)  # noqa: S311 - reproducible on purpose, nothing is kept secret by it
     total = sum(counts)
     for _ in range(times):
-        left, rest = total, total
+        left, rest = total if size is None else size, total
         drawn = []
         for count in counts:
             taken = binomial(left, count / rest, rng) if rest else 0

@@ -19,15 +19,22 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, combinations_with_replacement
 
 from annotator.core.text import gettext_noop
-from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, z_quantile
+from reviews.core.agreement.clusters import design_effect
+from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method, z_quantile
 from reviews.core.agreement.patterns import Value
 
 METHOD = gettext_noop("Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008).")
+METHOD_OF_DIALOGUES = gettext_noop(
+    "Score interval (Wilson 1927, Donner and Eliasziw 1992, Lang 2008), with the design effect of dialogues "
+    "(Rao and Scott 1992)."
+)
 
 #: What a pattern contributes to the sums that a statistic is computed from.
 Features = Sequence[float]
 #: From the mean of the features over units: the statistic, and how it changes with each of them.
 Measure = Callable[[Sequence[float]], tuple[float, list[float]]]
+#: The features of the patterns of two units of one dialogue, and how often they occur together.
+Together = Sequence[tuple[Features, Features, int]]
 
 #: Up to this many patterns of one length, all are considered; of longer ones only those with one or two values.
 MAX_PATTERNS = 60
@@ -43,6 +50,7 @@ def score_interval(
     unseen: Sequence[Features],
     measure: Measure,
     *,
+    together: Together = (),
     level: float = LEVEL,
     carry: Callable[[float], float] = float,
     least: float = -1.0,
@@ -50,20 +58,37 @@ def score_interval(
     """Return a figure with its score interval.
 
     ``seen``: the features of each pattern that occurred, and how often. ``unseen``: those of possible patterns that did
-    not. ``carry``: an increasing function from the measure to the statistic as shown. ``least``: the lowest possible
-    value; a kappa of units with fewer ratings than others may still be below it.
+    not. ``together``: pairs of units of one dialogue; their design effect raises the limit of X². ``carry``: an
+    increasing function from the measure to the statistic as shown. ``least``: the lowest possible value; a kappa of
+    units with fewer ratings than others may still be below it.
     """
     if n < 2:
         return Figure(name, value, n, interval=ONE_UNIT)
     counts = [times for _, times in seen] + [0] * len(unseen)
     features = [one for one, _ in seen] + list(unseen)
-    bound = z_quantile(level) ** 2
+    bound = z_quantile(level) ** 2 * effect_of_dialogues(seen, together, measure)
     low, high = (carry(_farthest(counts, features, measure, bound, way)) for way in (-1, 1))
     # The value itself is never outside, not even by a rounding error.
     low, high = max(min(least, value), min(low, value)), min(1.0, max(high, value))
     if high - low < 1e-12:
         return Figure(name, value, n, interval=NO_SPREAD)
-    return Figure(name, value, n, low, high, interval=METHOD)
+    if not together:
+        return Figure(name, value, n, low, high, interval=METHOD, method=Method("score"))
+    return Figure(name, value, n, low, high, interval=METHOD_OF_DIALOGUES, method=Method("score-by-dialogue"))
+
+
+def effect_of_dialogues(seen: Sequence[tuple[Features, int]], together: Together, measure: Measure) -> float:
+    """Return the design effect of dialogues on a measure, from its derivatives at the observed shares."""
+    if not together:
+        return 1.0
+    total = sum(times for _, times in seen)
+    mean = _mean([times / total for _, times in seen], [one for one, _ in seen])
+    slope = measure(mean)[1]
+    middle = _product(slope, mean)
+    return design_effect(
+        [(_product(slope, one) - middle, times) for one, times in seen],
+        [(_product(slope, one) - middle, _product(slope, other) - middle, times) for one, other, times in together],
+    )
 
 
 def possible_patterns(values: Sequence[Value], size: int) -> Iterator[tuple[Value, ...]]:

@@ -12,7 +12,7 @@ from typing import Any
 from annotator.core.comparison import align
 from annotator.core.fields import CustomField, FieldType
 from annotator.core.schema.labels import MAX_VALUE, labelled_parts
-from reviews.core.agreement.patterns import Pattern, PatternCounts, Value
+from reviews.core.agreement.patterns import PatternCounts, Value
 
 #: Before the key of a field: the label of its units.
 PREFIX = "field:"
@@ -60,12 +60,8 @@ def rated_fields(fields: Sequence[CustomField]) -> dict[str, RatedField]:
 
 def on_scale(counts: PatternCounts, field: RatedField) -> PatternCounts:
     """Return the counts with ratings that are no value of the field as missing."""
-    kept: dict[Pattern, int] = {}
-    for pattern, count in counts.checked():
-        bare = tuple(rating if field.has(rating) else None for rating in pattern)
-        if any(rating is not None for rating in bare):
-            kept[bare] = kept.get(bare, 0) + count
-    return PatternCounts(kept)
+    known = counts.changed(lambda pattern: tuple(rating if field.has(rating) else None for rating in pattern))
+    return known.at_least(1)
 
 
 def field_ratings(documents: Sequence[dict[str, Any] | None]) -> Iterator[tuple[str, str, list[Value]]]:

@@ -9,8 +9,20 @@ from annotator.core.text import gettext_noop
 
 LEVEL = 0.95
 
+WILSON = gettext_noop("Wilson score interval (Wilson 1927).")
+WILSON_OF_DIALOGUES = gettext_noop(
+    "Wilson score interval (Wilson 1927), with the design effect of dialogues (Rao and Scott 1992)."
+)
 NO_SPREAD = gettext_noop("No interval: all units are the same, so there is no variation to estimate from.")
 ONE_UNIT = gettext_noop("No interval: at least two units are needed.")
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How an interval is computed, for programs. The version rises if the same counts come to have another interval."""
+
+    name: str
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,8 @@ class Figure:
     undefined: str = ""
     #: The method of the interval and its source, or why there is no interval.
     interval: str = ""
+    #: The same for programs; None if there is no interval, or if it needs no name.
+    method: Method | None = None
 
 
 def undefined(name: str, n: int, reason: str) -> Figure:
@@ -85,20 +99,23 @@ def _t_within(t: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total)
 
 
-def wilson(name: str, successes: int, n: int, level: float = LEVEL, *, none: str = "") -> Figure:
+def wilson(name: str, successes: int, n: int, level: float = LEVEL, *, none: str = "", effect: float = 1.0) -> Figure:
     """Return a proportion with Wilson's score interval (Wilson 1927), without continuity correction.
 
-    ``none``: the sentence for n = 0. Raises ValueError unless 0 ≤ successes ≤ n.
+    ``none``: the sentence for n = 0. ``effect``: the design effect of units that are alike; n units tell as much as
+    n / effect independent ones. Raises ValueError unless 0 ≤ successes ≤ n.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a proportion.")
     if n == 0:
         return undefined(name, 0, none or gettext_noop("Nothing to count yet."))
-    z = z_quantile(level)
+    z = z_quantile(level) * math.sqrt(effect)
     share = successes / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
     # At 0 and 1 the bound is exact; the subtraction would leave a rounding error.
     low = 0.0 if successes == 0 else centre - reach
     high = 1.0 if successes == n else centre + reach
-    return Figure(name, share, n, low, high, interval=gettext_noop("Wilson score interval (Wilson 1927)."))
+    if effect == 1:
+        return Figure(name, share, n, low, high, interval=WILSON, method=Method("wilson"))
+    return Figure(name, share, n, low, high, interval=WILSON_OF_DIALOGUES, method=Method("wilson-by-dialogue"))

@@ -5,11 +5,18 @@ they differ in how they define chance. Intervals: ``reviews.core.agreement.bound
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 from annotator.core.text import gettext_noop
-from reviews.core.agreement.bounds import Features, Measure, possible_patterns, score_interval
+from reviews.core.agreement.bounds import (
+    Features,
+    Measure,
+    Together,
+    effect_of_dialogues,
+    possible_patterns,
+    score_interval,
+)
 from reviews.core.agreement.figures import LEVEL, Figure, undefined, wilson
 from reviews.core.agreement.patterns import PatternCounts, Value
 
@@ -26,18 +33,28 @@ def percent_agreement(counts: PatternCounts, level: float = LEVEL) -> Figure:
     Interval: Wilson's if every unit has two ratings, else the score interval.
     """
     name = gettext_noop("Percent agreement")
-    rows = [row for row in _rows(counts) if row[0].total() >= 2]
+    counts = counts.without_order().at_least(2)
+    rows = _rows(counts)
     n = sum(times for _, times in rows)
     if not n:
         return undefined(name, 0, NO_UNITS)
+
+    def features(row: Counter[Value]) -> Features:
+        return (_agreement(row),)
+
+    def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
+        return mean[0], [1.0]
+
+    seen = [(features(row), times) for row, times in rows]
+    together = _together(counts, features)
     if all(row.total() == 2 for row, _ in rows):
-        return wilson(name, sum(times for row, times in rows if len(row) == 1), n, level)
+        agreed = sum(times for row, times in rows if len(row) == 1)
+        return wilson(name, agreed, n, level, effect=effect_of_dialogues(seen, together, measure))
     value = sum(_agreement(row) * times for row, times in rows) / n
-    seen = [((_agreement(row),), times) for row, times in rows]
     # If everyone gave one value, they could have given another one.
     given = _given(rows) if len(_given(rows)) > 1 else [0, 1]
-    unseen = [(_agreement(row),) for row in _unseen(rows, given)]
-    return score_interval(name, value, n, seen, unseen, lambda mean: (mean[0], [1.0]), level=level, least=0.0)
+    unseen = [features(row) for row in _unseen(rows, given)]
+    return score_interval(name, value, n, seen, unseen, measure, together=together, level=level, least=0.0)
 
 
 def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
@@ -47,13 +64,10 @@ def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
     of another length.
     """
     name = gettext_noop("Cohen's kappa")
-    both: Counter[tuple[Value, Value]] = Counter()
-    for pattern, times in counts.checked():
-        if len(pattern) != 2:
-            raise ValueError(f"Cohen's kappa takes two raters; {pattern} has {len(pattern)}.")
-        left, right = pattern
-        if left is not None and right is not None:
-            both[left, right] += times
+    if strange := [pattern for pattern in counts if len(pattern) != 2]:
+        raise ValueError(f"Cohen's kappa takes two raters; {strange[0]} has {len(strange[0])}.")
+    counts = counts.at_least(2)
+    both = Counter({(left, right): times for (left, right), times in counts.checked()})
     n = both.total()
     if not n:
         return undefined(name, 0, NO_UNITS)
@@ -82,7 +96,8 @@ def cohen_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
 
     seen = [(features(*pair), times) for pair, times in both.items()]
     unseen = [features(*pair) for pair in product(values, repeat=2) if pair not in both]
-    return score_interval(name, kappa, n, seen, unseen, measure, level=level)
+    together = [(features(*one), features(*other), times) for one, other, times in counts.together()]
+    return score_interval(name, kappa, n, seen, unseen, measure, together=together, level=level)
 
 
 def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
@@ -92,6 +107,7 @@ def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
     The extension is that of Gwet (2014).
     """
     name = gettext_noop("Fleiss' kappa")
+    counts = counts.without_order()
     rows = _rows(counts)
     n = sum(times for row, times in rows if row.total() >= 2)
     if not n:
@@ -104,7 +120,7 @@ def fleiss_kappa(counts: PatternCounts, level: float = LEVEL) -> Figure:
         expected = sum(share**2 for share in mean[2:])
         return _kappa(mean, expected, [2 * share for share in mean[2:]])
 
-    return _with_interval(name, rows, n, values, measure, level)
+    return _with_interval(name, counts, n, values, measure, level)
 
 
 def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level: float = LEVEL) -> Figure:
@@ -114,6 +130,7 @@ def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level:
     values that could be given; without it those that were. Raises ValueError for a rating that is not on the scale.
     """
     name = gettext_noop("Gwet's AC1")
+    counts = counts.without_order()
     rows = _rows(counts)
     n = sum(times for row, times in rows if row.total() >= 2)
     if not n:
@@ -130,13 +147,14 @@ def gwet_ac1(counts: PatternCounts, scale: Sequence[Value] | None = None, level:
         expected = sum(share * (1 - share) for share in mean[2:]) / (q - 1)
         return _kappa(mean, expected, [(1 - 2 * share) / (q - 1) for share in mean[2:]])
 
-    return _with_interval(name, rows, n, values, measure, level)
+    return _with_interval(name, counts, n, values, measure, level)
 
 
 def _with_interval(
-    name: str, rows: list[_Row], n: int, values: Sequence[Value], measure: Measure, level: float
+    name: str, counts: PatternCounts, n: int, values: Sequence[Value], measure: Measure, level: float
 ) -> Figure:
     """Return a kappa of interchangeable raters. Means: agreement, whether there is any, the share of each value."""
+    rows = _rows(counts)
 
     def features(row: Counter[Value]) -> Features:
         r = row.total()
@@ -147,7 +165,8 @@ def _with_interval(
     units = sum(times for _, times in rows)
     means = [sum(column) / units for column in zip(*([x * times for x in one] for one, times in seen), strict=True)]
     unseen = [features(row) for row in _unseen(rows, values)]
-    return score_interval(name, measure(means)[0], n, seen, unseen, measure, level=level)
+    together = _together(counts, features)
+    return score_interval(name, measure(means)[0], n, seen, unseen, measure, together=together, level=level)
 
 
 def _kappa(mean: Sequence[float], expected: float, slopes: Sequence[float]) -> tuple[float, list[float]]:
@@ -159,7 +178,14 @@ def _kappa(mean: Sequence[float], expected: float, slopes: Sequence[float]) -> t
 
 
 def _rows(counts: PatternCounts) -> list[_Row]:
-    return [(Counter(pattern), times) for pattern, times in counts.without_order().checked()]
+    """Return the rows of counts without order."""
+    return [(Counter(pattern), times) for pattern, times in counts.checked()]
+
+
+def _together(counts: PatternCounts, features: Callable[[Counter[Value]], Features]) -> Together:
+    """Return the pairs of units of one dialogue as features."""
+    known = {pattern: features(Counter(pattern)) for pattern in counts}
+    return [(known[one], known[other], times) for one, other, times in counts.together()]
 
 
 def _agreement(row: Counter[Value]) -> float:

@@ -86,22 +86,20 @@ def overlap_scores(counts: PatternCounts, *, of: str = "calls", level: float = L
     right, for recall on the left). Interval: ``core.agreement.bounds``; the possible tasks include those with one match
     more or less than observed ones. Raises ValueError for patterns that are not overlaps.
     """
-    tasks = [(read_overlap(pattern), times) for pattern, times in counts.checked()]
     precision, recall, f1 = _NAMES[of]
     return OverlapScores(
-        _ratio(precision, tasks, lambda one: (one.matched, one.right), level),
-        _ratio(recall, tasks, lambda one: (one.matched, one.left), level),
-        _ratio(f1, tasks, lambda one: (2 * one.matched, one.left + one.right), level),
+        _ratio(precision, counts, lambda one: (one.matched, one.right), level),
+        _ratio(recall, counts, lambda one: (one.matched, one.left), level),
+        _ratio(f1, counts, lambda one: (2 * one.matched, one.left + one.right), level),
     )
 
 
-def _ratio(
-    name: str, tasks: list[tuple[Overlap, int]], parts: Callable[[Overlap], tuple[int, int]], level: float
-) -> Figure:
+def _ratio(name: str, counts: PatternCounts, parts: Callable[[Overlap], tuple[int, int]], level: float) -> Figure:
     """Return Σ top / Σ bottom over tasks. ``parts``: the two of a task."""
     seen: Counter[tuple[int, int]] = Counter()
     possible = set()
-    for one, times in tasks:
+    for pattern, times in counts.checked():
+        one = read_overlap(pattern)
         if parts(one)[1]:
             seen[parts(one)] += times
             possible |= {parts(other) for other in _one_more_or_less(one)}
@@ -115,7 +113,12 @@ def _ratio(
         ratio = mean[0] / mean[1]
         return ratio, [1 / mean[1], -ratio / mean[1]]
 
-    return score_interval(name, value, n, sorted(seen.items()), unseen, measure, level=level, least=0.0)
+    known = {pattern: parts(read_overlap(pattern)) for pattern in counts}
+    pairs = [(known[one], known[other], times) for one, other, times in counts.together()]
+    together = [(one, other, times) for one, other, times in pairs if one[1] and other[1]]
+    return score_interval(
+        name, value, n, sorted(seen.items()), unseen, measure, together=together, level=level, least=0.0
+    )
 
 
 def _one_more_or_less(one: Overlap) -> Iterator[Overlap]:

@@ -4,7 +4,7 @@ A run is put into the outbox when it settles (see ``counting``). Figures include
 """
 
 from collections import Counter as Tally
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import combinations
 from typing import NamedTuple
@@ -19,13 +19,14 @@ from reviews.core.agreement import (
     PatternCounts,
     RunFacts,
     SubmittedReview,
+    dialogue_keys,
     exclusion_reason,
-    pattern_key,
     rating_units,
-    read_pattern,
+    read_counts,
 )
 from reviews.core.protocols import StageKind
 from reviews.models import AgreementCount, AgreementPending, Review, StageRun, StageRunState
+from reviews.services.protocols.versions import newest_stages
 from reviews.services.statistics.counting import Counting
 from reviews.services.statistics.hidden_gold import hidden_runs
 
@@ -48,7 +49,7 @@ class _Agreement(Counting[int, Key]):
         return _may_count(project).values_list("pk", flat=True)
 
     def count(self, project: Project, items: Sequence[int]) -> dict[int, Tally[Key]]:
-        """Return the patterns of each run: of all its reviewers, and of each pair of them."""
+        """Return the patterns of each run and the pairs of them: of all its reviewers, and of each two."""
         reviews = (
             Review.objects.filter(stage_run__in=items)
             .select_related("stage_run__cycle", "dialogue__project", "seen_revision", "made_revision")
@@ -58,7 +59,7 @@ class _Agreement(Counting[int, Key]):
         by_run: dict[int, list[Review]] = {}
         for review in reviews:
             by_run.setdefault(review.stage_run_id, []).append(review)
-        return {run: Tally(_keys(of_run)) for run, of_run in by_run.items() if not exclusion_reason(run_facts(of_run))}
+        return {run: _tally(of_run) for run, of_run in by_run.items() if not exclusion_reason(run_facts(of_run))}
 
 
 AGREEMENT = _Agreement()
@@ -98,7 +99,7 @@ def read_agreement(
         fits = (key.stage, key.label, key.pair) == (stage, label, pair_key(*pair) if pair else "")
         if fits and key.pattern in totals and (first or key.week) <= key.week <= (last or key.week):
             totals[key.pattern] -= count
-    return PatternCounts({read_pattern(key): int(total) for key, total in totals.items() if total > 0})
+    return read_counts({key: int(total) for key, total in totals.items() if total > 0})
 
 
 def hidden_patterns(project: Project, *, public: Collection[int] = ()) -> Mapping[Key, int]:
@@ -119,11 +120,17 @@ def read_each_pair(
         counts = counts.filter(week__gte=monday(since))
     if until is not None:
         counts = counts.filter(week__lte=monday(until))
-    found: dict[tuple[int, int], dict[Pattern, int]] = {}
+    found: dict[tuple[int, int], dict[str, int]] = {}
     for pair, pattern, total in counts.values_list("pair", "pattern").annotate(total=Sum("count")).order_by():
         one, other = map(int, pair.split(":"))
-        found.setdefault((one, other), {})[read_pattern(pattern)] = int(total)
-    return {pair: PatternCounts(patterns) for pair, patterns in sorted(found.items())}
+        found.setdefault((one, other), {})[pattern] = int(total)
+    return {pair: read_counts(patterns) for pair, patterns in sorted(found.items())}
+
+
+def compared_reviewers(project: Project, stage: str = "") -> int:
+    """Return how many reviewers a stage compares; without one, the first stage that compares any. Otherwise two."""
+    compared = [one for one in newest_stages(project).values() if one.blind and one.reviewers > 1]
+    return next((one.reviewers for one in compared if stage in ("", one.key)), 2)
 
 
 def pair_key(one: int, other: int) -> str:
@@ -162,17 +169,25 @@ def run_facts(reviews: Sequence[Review]) -> RunFacts:
     )
 
 
-def _keys(reviews: Sequence[Review]) -> Iterator[Key]:
+def _tally(reviews: Sequence[Review]) -> Tally[Key]:
     run = reviews[0].stage_run
     if run.settled_at is None:
         raise ValueError(f"Stage run {run.pk} has not ended, so its reviews cannot be compared yet.")
     week = monday(run.settled_at.astimezone(ZoneInfo(reviews[0].dialogue.project.time_zone)).date())
     said = [(review.person_id, _submitted(review)) for review in reviews]
+    patterns: dict[tuple[str, str], list[Pattern]] = {}
     for unit in rating_units([one for _, one in said]):
-        yield Key(run.stage, unit.label, "", week, pattern_key(unit.without_reviewers()))
+        patterns.setdefault((unit.label, ""), []).append(unit.without_reviewers())
     for (one, left), (other, right) in combinations(said, 2):
         for unit in rating_units([left, right]):
-            yield Key(run.stage, unit.label, pair_key(one, other), week, pattern_key(unit.pattern))
+            patterns.setdefault((unit.label, pair_key(one, other)), []).append(unit.pattern)
+    return Tally(
+        {
+            Key(run.stage, label, pair, week, key): times
+            for (label, pair), of_label in patterns.items()
+            for key, times in dialogue_keys(of_label).items()
+        }
+    )
 
 
 def _submitted(review: Review) -> SubmittedReview:

@@ -26,7 +26,13 @@ from reviews.services.protocols.readers import shown_stage_titles
 from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
-from reviews.services.statistics.agreement import AGREEMENT, hidden_patterns, read_agreement, read_each_pair
+from reviews.services.statistics.agreement import (
+    AGREEMENT,
+    compared_reviewers,
+    hidden_patterns,
+    read_agreement,
+    read_each_pair,
+)
 from reviews.services.statistics.field_answers import read_answers
 from reviews.services.statistics.round_errors import read_round_errors
 from reviews.services.statistics.suggestions import has_suggestions, read_acceptance
@@ -40,6 +46,7 @@ from reviews.services.statistics.throughput import (
     read_times,
 )
 from reviews.services.statistics.workload import WORK
+from reviews.views.statistics import agreement_tables as agreed
 from reviews.views.statistics import tables as made
 from reviews.views.statistics.layout import Table, as_csv, shown
 from reviews.views.statistics.revision_tables import rounds_chart, rounds_table
@@ -158,15 +165,18 @@ def agreement(request: PageRequest) -> HttpResponse:
         {
             "label": label,
             "name": label_names[label],
-            "chart": drawn(made.agreement_chart(label, found, label_names[label])),
-            "table": made.label_table(label, found, label_names[label]),
-            "patterns": made.pattern_table(label, counts[label], options.get(label, words)),
+            "chart": drawn(agreed.agreement_chart(label, found, label_names[label])),
+            "table": agreed.label_table(label, found, counts[label], label_names[label]),
+            "patterns": agreed.pattern_table(label, counts[label], options.get(label, words)),
             "overlapping": label in OVERLAPPING,
         }
         for label, found in figures
         if len(counts[label])
     ]
-    tables = {"agreement": made.agreement_table(figures, label_names)}
+    tables = {
+        "agreement": agreed.agreement_table(figures, counts, label_names),
+        "plan": agreed.plan_table(compared_reviewers(project, stage)),
+    }
     tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
     people = {person.pk: person for person in names_of(project=project).values()}
     pairs = {}
@@ -177,7 +187,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         if "csv" not in asked:
             # Intervals of each statistic of each pair take time, and fifty people make many pairs.
             known = sorted(known, key=lambda one: -sum(count for _, count in one[1].checked()))[:MAX_PAIRS]
-        tables["pairs"] = made.pair_table(
+        tables["pairs"] = agreed.pair_table(
             [
                 (str(people[one]), str(people[other]), summarise("verdict", of_pair, pair=True))
                 for (one, other), of_pair in known

@@ -12,8 +12,7 @@ from annotator.core.suggestion_shape import PlaceKind
 from annotator.core.text import gettext_noop
 from annotator.presentation.suggestions import KIND_LABELS
 from reviews.core import charts
-from reviews.core.agreement import OVERLAPPING, Acceptance, Figure, Pattern, PatternCounts, RatedField
-from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
+from reviews.core.agreement import Acceptance, Figure, RatedField
 from reviews.services.protocols.readers import in_reader_language
 from reviews.services.statistics.accuracy import Accuracy, PointAccuracy, StageAudit, StageRounds
 from reviews.services.statistics.field_answers import AnswerCount
@@ -179,102 +178,6 @@ def _audited(of: str) -> list[Column]:
         Column("errors", _("With errors"), "count", f"{of}.errors"),
         *figure_columns("share", "figure"),
     ]
-
-
-# --- agreement --------------------------------------------------------------------------------------------------------
-
-
-def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]], names: Mapping[str, str]) -> Table:
-    """Return every statistic of every label. ``names``: of the labels."""
-    return Table.listing(
-        (Row(label=names[label], figure=figure) for label, figures in labels for figure in figures),
-        key="agreement",
-        caption=_("Agreement"),
-        columns=[Column("label", _("Label")), *_statistic()],
-    )
-
-
-def label_table(label: str, figures: Sequence[Figure], name: str) -> Table:
-    """Return the statistics of one label."""
-    rows = [Row(figure=figure) for figure in figures]
-    return Table.listing(rows, key=f"agreement-{label}", caption=name, columns=_statistic())
-
-
-def _statistic() -> list[Column]:
-    return [Column("statistic", _("Statistic"), "words", "figure.name"), *figure_columns("number", "figure")]
-
-
-def agreement_chart(label: str, figures: Sequence[Figure], name: str) -> charts.Drawing:
-    """Draw the statistics of one label with their intervals."""
-    values = [_("undefined") if one.value is None else f"{one.value:.3f}" for one in figures]
-    said = "; ".join(f"{_(one.name)} {value}" for one, value in zip(figures, values, strict=True))
-    description = _("%(figures)s. Error bars show 95 %% intervals. 1 means full agreement.")
-    return charts.interval_rows(
-        f"agreement-{label}",
-        rows=[
-            charts.Interval(
-                _(one.name),
-                one.value,
-                one.low,
-                one.high,
-                _("undefined") if one.value is None else f"{one.value:.2f}".replace("-", "−"),
-            )
-            for one in figures
-        ],
-        title=_("Agreement: %(label)s") % {"label": name},
-        description=description % {"figures": said},
-    )
-
-
-def pattern_table(label: str, counts: PatternCounts, words: Mapping[str, str]) -> Table:
-    """Return the combinations of ratings, the most frequent first."""
-    heads = [Column("said", _("Ratings")), Column("units", _("Units"), "count")]
-    if label in OVERLAPPING:
-        heads[0] = Column("said", _("Matching + first reviewer + second reviewer"))
-
-    def named(value: str) -> str:
-        members = value.split(BETWEEN) if label.startswith(PREFIX) else [value]
-        return ", ".join(words.get(one, one) for one in members)
-
-    def said(pattern: Pattern) -> str:
-        if label in OVERLAPPING and len(pattern) > 3:
-            *sums, reviewers = pattern
-            sentence = _("%(sums)s, all pairs of %(reviewers)s reviewers")
-            return sentence % {"sums": " + ".join(map(str, sums)), "reviewers": reviewers}
-        return " + ".join(_("no rating") if value is None else named(str(value)) for value in pattern)
-
-    rows = [[said(pattern), count] for pattern, count in counts.checked()]
-    return Table(f"patterns-{label}", _("Combinations of ratings"), heads, sorted(rows, key=lambda row: -row[1]))
-
-
-def pair_table(rows: Sequence[tuple[str, str, Sequence[Figure]]]) -> Table:
-    """Return the agreement of each pair of reviewers on the verdict."""
-    known = [(one, other, {figure.name: figure for figure in figures}) for one, other, figures in rows]
-    return Table.listing(
-        (
-            Row(
-                person=one,
-                other=other,
-                percent=figures["Percent agreement"],
-                kappa=figures["Cohen's kappa"],
-                ac1=figures["Gwet's AC1"],
-            )
-            for one, other, figures in known
-        ),
-        key="pairs",
-        caption=_("Pairs of reviewers: agreement on the verdict"),
-        columns=[
-            Column("person", _("Reviewer 1")),
-            Column("other", _("Reviewer 2")),
-            Column("items", _("Items"), "count", "percent.n"),
-            Column("percent_agreement", _("Agreement"), "share", "percent.value"),
-            *bounds("share", "percent", "percent_{}"),
-            Column("cohen_kappa", _("Cohen’s κ"), "number", "kappa.value"),
-            *bounds("number", "kappa", "kappa_{}"),
-            Column("ac1", _("Gwet’s AC1"), "number", "ac1.value"),
-            *bounds("number", "ac1", "ac1_{}"),
-        ],
-    )
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

@@ -900,6 +900,7 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
     # Wilson's lower bound of 3 in 3: 3 / (3 + 1.96²).
     assert first["accuracy"] | {"name": "", "undefined": ""} == {
         "name": "", "n": 3, "value": 1.0, "low": pytest.approx(0.438503, abs=1e-6), "high": 1.0, "undefined": "",
+        "interval": {"name": "wilson", "version": 1},
     }  # fmt: skip
     card = members(release)["README.md"].decode()
     assert "### Accuracy by stage" in card

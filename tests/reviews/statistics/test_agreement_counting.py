@@ -1,9 +1,14 @@
 """Patterns counted as stages settle: each run once, equal to what all reviews say, repaired where they are not."""
 
+import copy
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.utils import timezone
 
 from annotator.models import Dialogue, Project
@@ -14,8 +19,8 @@ from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.statistics.agreement import AGREEMENT, monday, pair_key, read_agreement, read_each_pair
 from reviews.services.statistics.all_counts import fold_all
-from reviews.views.statistics import tables as made
-from tests.factories import Team, changed, claim_and_submit, current, make_item
+from reviews.views.statistics import agreement_tables as made
+from tests.factories import Team, changed, claim_and_submit, current, make_document, make_item
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4}
@@ -54,6 +59,46 @@ def test_every_label_is_counted_task_by_task(team: Team) -> None:
     assert counts(team.project, "calls") == PatternCounts.of((count, count, count) for count in calls if count)
     edges = [sum(len(step["depends_on"]) for step in task["steps"]) for task in tasks]
     assert counts(team.project, "edges") == PatternCounts.of((count, count, count) for count in edges if count)
+
+
+def test_tasks_of_a_dialogue_are_counted_together(team: Team) -> None:
+    item = make_item(team, "cross_check", make_document("One", tasks=3))
+    one, two = team.annotators[1:3]
+    document = copy.deepcopy(current(item))
+    document["tasks"][2]["information"] = "partial_information"
+    claim_and_submit(one, item, "approve")
+    claim_and_submit(two, item, "fix", document=document)
+    fold_all()
+    for pair in (None, (one.pk, two.pk)):
+        found = counts(team.project, "information", pair=pair)
+        explicit, reference = ("explicit", "explicit"), ("coreferential_reference", "coreferential_reference")
+        apart = ("coreferential_reference", "partial_information")
+        assert dict(found.checked()) == {explicit: 1, reference: 1, apart: 1}
+        assert set(found.together()) == {(reference, apart, 1), (reference, explicit, 1), (apart, explicit, 1)}
+        assert counts(team.project, "verdict", pair=pair).together() == []
+    assert AGREEMENT.recount(team.project) == []
+    AGREEMENT.withdraw(team.project, [StageRun.objects.get(stage="cross_check").pk])
+    assert not AgreementCount.objects.exists()
+
+
+def test_the_migration_counts_again_by_dialogue_and_can_go_back(team: Team) -> None:
+    for tag in ("One", "Two"):
+        item = make_item(team, "cross_check", make_document(tag, tasks=2))
+        for person in team.annotators[1:3]:
+            claim_and_submit(person, item, "approve")
+    fold_all()
+    right = AGREEMENT.stored(team.project)
+    AgreementCount.objects.filter(pattern__startswith="&").delete()
+    waiting = cross_check(team, "approve", "approve")
+    migration = import_module("reviews.migrations.0015_count_agreement_by_dialogue")
+    for _ in range(2):
+        migration.count_again(apps, SimpleNamespace(connection=connection))
+        assert (AgreementCount.objects.count(), AgreementPending.objects.count()) == (0, 3)
+    fold_all()
+    new = StageRun.objects.get(cycle__dialogue=waiting, stage="cross_check")
+    right.update(AGREEMENT.tally(team.project, [new.pk]))
+    assert AGREEMENT.stored(team.project) == right
+    assert AGREEMENT.recount(team.project) == []
 
 
 def test_a_pair_is_told_apart_and_the_stage_adds_them_up(team: Team) -> None:

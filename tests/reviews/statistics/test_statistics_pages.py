@@ -1,7 +1,7 @@
 """Pages of statistics: what they say, who sees whose, what a file holds, and that they never count items."""
 
 import csv
-from datetime import timedelta
+from datetime import date, timedelta
 from io import StringIO
 from typing import Any
 
@@ -12,8 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotator.models import User
+from reviews.core.agreement import dialogue_keys
 from reviews.core.protocols import load_preset
-from reviews.models import Review, WorkloadCount, WorkloadPending
+from reviews.models import AgreementCount, Review, WorkloadCount, WorkloadPending
 from reviews.services.protocols.versions import adopt_preset, parse
 from reviews.services.statistics import workload
 from reviews.services.statistics.all_counts import fold_all
@@ -108,6 +109,37 @@ def test_agreement_as_a_file_and_its_sentence(team: Team) -> None:
         rows(page(team.annotator, team, "agreement/", label="verdict", until=last_year, csv="agreement"))[0]["note"]
         == "No unit has been rated by two people yet."
     )
+
+
+def test_before_there_are_reviews_the_page_says_how_many_dialogues_it_takes(team: Team) -> None:
+    assert "How many dialogues are needed" in page(team.annotator, team, "agreement/").content.decode()
+    plan = rows(page(team.annotator, team, "agreement/", csv="plan"))
+    # 138.3 dialogues by hand (Bloch and Kraemer 1989), or 65.7 of four tasks: rounded up to two digits.
+    assert {"rarest": "0.5", "kappa": "0.8", "dialogues": "140", "dialogues_of_tasks": "66"} in plan
+
+
+def test_a_wide_interval_says_how_many_dialogues_it_takes(team: Team) -> None:
+    said = {
+        **dialogue_keys([("explicit", "explicit")] * 2),
+        **dialogue_keys([("explicit", "long_range_dependency")] * 2),
+    }
+    AgreementCount.objects.bulk_create(
+        AgreementCount(
+            project=team.project, stage="cross_check", label="information", pair="", week=date(2026, 5, 25),
+            pattern=key, count=10 * count,
+        )
+        for key, count in said.items()
+    )  # fmt: skip
+    # Twenty dialogues of two tasks that are alike: Wilson's interval of 10 in 20 is 0.299 to 0.701, so ± 0.201. ± 0.1
+    # takes (0.201 / 0.1)² = 4.03 times as many.
+    percent = rows(page(team.annotator, team, "agreement/", label="information", csv="agreement"))[0]
+    assert (percent["n"], percent["needed"]) == ("40", "81")
+    assert float(percent["low"]) == pytest.approx(0.299, abs=5e-4)
+    assert "design effect of dialogues" in percent["note"]
+    [shown] = api(team.annotator, team, "agreement/", stage="cross_check", label="information").json()["labels"]
+    assert shown["patterns"] == {'["explicit","explicit"]': 20, '["explicit","long_range_dependency"]': 20}
+    figure = shown["figures"][0]
+    assert (figure["needed"], figure["method"]) == (81, {"name": "wilson-by-dialogue", "version": 1})
 
 
 def test_a_table_that_is_not_there(team: Team) -> None:

@@ -11,7 +11,7 @@ import annotator.models.keys
 class Migration(migrations.Migration):
     dependencies = [
         ("annotator", "0026_search_by_beginning_of_id"),
-        ("reviews", "0014_times_of_answers"),
+        ("reviews", "0015_count_agreement_by_dialogue"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
