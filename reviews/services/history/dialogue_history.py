@@ -156,6 +156,8 @@ _SENTENCES = {
     "feedback.dispute_accepted": gettext_noop("Dispute of feedback accepted"),
     "feedback.dispute_kept": gettext_noop("Dispute of feedback answered: the decision stays"),
     "daily_goal.changed": gettext_noop("Daily goal changed"),
+    "sensitivity_test.entered": gettext_noop("Test of an audit’s sensitivity entered"),
+    "sensitivity_test.withdrawn": gettext_noop("Test of an audit’s sensitivity taken back"),
     "warning.unwaived": gettext_noop("Waiver of a warning taken back"),
     "comment.edited": gettext_noop("Comment edited"),
     "example.marked": gettext_noop("Marked as an example"),
