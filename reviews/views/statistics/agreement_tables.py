@@ -41,6 +41,12 @@ def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, na
     return Table.listing(rows, key=f"agreement-{label}", caption=name, columns=_statistic())
 
 
+def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
+    """Return about how many dialogues would make every interval narrow; None if all are, or if there is none."""
+    needed = [dialogues_for(figure, counts) for figure in figures]
+    return max((roughly(number) for number in needed if number is not None), default=None)
+
+
 def _rows(figures: Sequence[Figure], counts: PatternCounts, name: str) -> Iterator[Row]:
     for figure in figures:
         needed = dialogues_for(figure, counts)
@@ -49,7 +55,7 @@ def _rows(figures: Sequence[Figure], counts: PatternCounts, name: str) -> Iterat
 
 def _statistic() -> list[Column]:
     *columns, note = figure_columns("number", "figure")
-    needed = Column("needed", _("Dialogues needed for ± %(half)s (about)") % {"half": HALF_WIDTH}, "count")
+    needed = Column("needed", _("Dialogues for ± %(half)s") % {"half": HALF_WIDTH}, "count")
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *columns, needed, note]
 
 

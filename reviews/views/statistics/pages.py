@@ -166,6 +166,7 @@ def agreement(request: PageRequest) -> HttpResponse:
             "label": label,
             "name": label_names[label],
             "chart": drawn(agreed.agreement_chart(label, found, label_names[label])),
+            "needed": agreed.dialogues_for_all(found, counts[label]),
             "table": agreed.label_table(label, found, counts[label], label_names[label]),
             "patterns": agreed.pattern_table(label, counts[label], options.get(label, words)),
             "overlapping": label in OVERLAPPING,

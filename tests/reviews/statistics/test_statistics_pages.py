@@ -136,6 +136,8 @@ def test_a_wide_interval_says_how_many_dialogues_it_takes(team: Team) -> None:
     assert (percent["n"], percent["needed"]) == ("40", "81")
     assert float(percent["low"]) == pytest.approx(0.299, abs=5e-4)
     assert "design effect of dialogues" in percent["note"]
+    text = page(team.annotator, team, "agreement/", label="information").content.decode()
+    assert "dialogues like these are needed for ± 0.1" in text
     [shown] = api(team.annotator, team, "agreement/", stage="cross_check", label="information").json()["labels"]
     assert shown["patterns"] == {'["explicit","explicit"]': 20, '["explicit","long_range_dependency"]': 20}
     figure = shown["figures"][0]
