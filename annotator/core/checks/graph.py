@@ -12,6 +12,7 @@ from annotator.core.graph import (
     Graph,
     GraphProblem,
     GraphProblemKind,
+    PublishedCode,
     argument_kinds,
     call_graph,
     lint_published,
@@ -153,14 +154,20 @@ def published_evaluator(context: Context) -> Iterator[Found]:
         if len(set(names)) == len(names):
             continue
         graph = call_graph(task.steps, task.reading)
-        if graph is None:
-            continue
         # Replace names and arguments by positions, so that tasks of one shape are counted once; there are few shapes.
         tools = argument_kinds(names, [""] * len(names))
+        if graph is None or not _merges(graph.needs, tools):
+            continue
         kinds = argument_kinds(names, [canonical(call.step["arguments"]) for call in task.calls])
         message = _rejected_paths(graph.needs, tools, kinds)
         if message:
             yield f"{task.anchor}/steps", task.steps, message
+
+
+@lru_cache(maxsize=4096)
+def _merges(needs: tuple[int, ...], tools: tuple[int, ...]) -> bool:
+    """Return whether two calls of one tool can be ready together in a graph of this shape."""
+    return PublishedCode(Graph(tuple(map(str, range(len(needs)))), needs), tuple(map(str, tools))).merges
 
 
 @lru_cache(maxsize=4096)
