@@ -11,6 +11,7 @@ from benchmark.core.composing.drawing import SIZES, Kind
 from benchmark.core.files.extensions import SHOWN
 from benchmark.core.formats import FORMATS, WRITTEN
 from benchmark.models import AtConflicts, ImportBatch, Release
+from benchmark.services.imports.report_groups import count_by_check
 from benchmark.services.releases.requests import VERSION
 
 _MAPPING = (
@@ -142,6 +143,15 @@ class ComposeSerializer(serializers.Serializer[Any]):
     import_id = serializers.CharField(allow_null=True, help_text="The import that saves them; null for a dry run.")
 
 
+class CheckCountSerializer(serializers.Serializer[Any]):
+    """How many notes of one severity a check has in the report, and in how many dialogues."""
+
+    check = serializers.CharField()
+    severity = serializers.CharField(help_text="error, warning or info.")
+    notes = serializers.IntegerField()
+    dialogues = serializers.IntegerField(help_text="0 if the notes are about no dialogue, but about lines or files.")
+
+
 class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
     """An import: its file, its progress, the counts of its records."""
 
@@ -158,12 +168,21 @@ class ImportSerializer(serializers.ModelSerializer[ImportBatch]):
     def get_found(self, batch: ImportBatch) -> dict[str, Any] | None:
         return (batch.job.result or None) if batch.preview else None
 
+    checks = serializers.SerializerMethodField(
+        help_text="The report’s notes by check, also while the import runs: errors first, then the most frequent."
+    )
+
+    @extend_schema_field(CheckCountSerializer(many=True))
+    def get_checks(self, batch: ImportBatch) -> Any:
+        return CheckCountSerializer(count_by_check(batch.job.checkpoint.get("notes", {})), many=True).data
+
     class Meta:
         model = ImportBatch
         fields = [
             "public_id", "filename", "format", "mapping", "bytes", "sha256", "dry_run", "revise", "reopen",
             "reopen_at", "at_conflicts", "suggest_dependencies", "preview", "found", "created_at", "job",
             "read", "created", "revised", "unchanged", "rejected", "with_errors", "suggestions",
+            "checks",
         ]  # fmt: skip
 
 

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from annotator.core.checks import all_checks
 from benchmark.core.formats import FORMATS
+from benchmark.services.imports.report_groups import CheckCount
 from benchmark.views.forms import FORMAT_TITLES, ROLES
 
 #: What becomes of a known dialogue, by the name of the outcome.
@@ -18,6 +21,50 @@ OUTCOME_WORDS = {
     "asks": _("Asks before reopening"),
     "conflict": _("Conflicts"),
 }
+
+#: The notes that an import itself makes; those of checks have the titles of the checks.
+_NOTE_TITLES = {
+    "import.conflict": _("A dialogue has changed meanwhile"),
+    "import.duplicate": _("An id appears twice"),
+    "import.file": _("A file"),
+    "import.kept": _("Unchanged"),
+    "import.language": _("A record is in another language than its dialogue"),
+    "import.line": _("A line can’t be read"),
+    "import.merge_conflict": _("People and the record changed the same place"),
+    "import.merged": _("Merged"),
+    "import.more": _("More findings than the report lists"),
+    "import.other_format": _("A record was imported in another format before"),
+    "import.reading": _("Something was read in a special way"),
+    "import.reopened": _("Reopened"),
+    "import.replaced": _("Replaced"),
+    "import.suggestion": _("Suggestions were left out"),
+    "import.unreadable": _("A record can’t be read"),
+    "import.variant_group": _("A record is in another variant group"),
+    "import.worked_on": _("People have worked on a dialogue"),
+}
+#: What each check of missing labels misses.
+_LABELS = {
+    "label.policy_missing": _("policy"),
+    "label.information_missing": _("information"),
+    "label.answer_type_missing": _("answer type"),
+}
+
+
+def note_titles() -> dict[str, str]:
+    """Return the title of each check and of each note of an import."""
+    return {check.id: gettext(check.title) for check in all_checks()} | {
+        name: str(title) for name, title in _NOTE_TITLES.items()
+    }
+
+
+def missing_labels(found: CheckCount, dialogues: int) -> str:
+    """Return in how many of the checked dialogues which labels are missing, as a sentence."""
+    parts = gettext(", ").join(f"{_LABELS.get(one.check, one.check)} {intcomma(one.notes)}" for one in found.parts)
+    return ngettext(
+        "Labels are missing in %(some)s of %(all)s dialogue: %(parts)s.",
+        "Labels are missing in %(some)s of %(all)s dialogues: %(parts)s.",
+        dialogues,
+    ) % {"some": intcomma(found.dialogues), "all": intcomma(dialogues), "parts": parts}
 
 
 def preview_words(found: Mapping[str, Any], filename: str) -> dict[str, Any]:

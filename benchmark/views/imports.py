@@ -1,7 +1,6 @@
 """Pages of imports: list and upload, progress, report."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
@@ -17,16 +16,16 @@ from annotator.models import JobState, Project
 from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
-from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.formats.examples import example_archive
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
 from benchmark.services.imports.recognising import confirm_preview
-from benchmark.services.imports.report import OUTCOMES, ROWS, read_report
+from benchmark.services.imports.report import read_report
 from benchmark.views.forms import FORMAT_TITLES, ImportForm, PreviewForm
-from benchmark.views.import_words import OUTCOME_WORDS, preview_words
+from benchmark.views.import_report import report_words
+from benchmark.views.import_words import preview_words
 from benchmark.views.paging import page_of, watches
 from reviews.services.protocols.versions import current_protocol, stage_titles
 
@@ -155,7 +154,7 @@ def import_preview(request: PageRequest, public_id: str) -> HttpResponse:
 
 @project_page
 @require_http_methods(["GET", "POST"])
-@takes("severity", "outcome", "before", "after")
+@takes("severity", "outcome", "check", "before", "after")
 def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show one import: its progress, the counts of its records, its report."""
     project = request.project
@@ -170,31 +169,17 @@ def import_detail(request: PageRequest, public_id: str) -> HttpResponse:
         if batch.job.ended:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/import_detail.html#state", _state(project, batch))
-    severity = one_of(request.GET, "severity", requests.SEVERITIES)
-    outcome = one_of(request.GET, "outcome", OUTCOMES)
-    notes = page_of(
-        requests.notes_of(batch, severity=severity, outcome=outcome), request, size=PAGE, newest_first=False, by=BY_KEY
+    context = (
+        _state(project, batch)
+        | report_words(request, batch)
+        | {
+            "trail": [
+                (project.name, f"/p/{project.slug}/"),
+                (_("Imports"), f"/p/{project.slug}/imports/"),
+                (batch.filename, ""),
+            ]
+        }
     )
-    counts = batch.job.checkpoint.get("notes", {})
-    chosen = {"severity": severity, "outcome": outcome}
-    context = _state(project, batch) | {
-        "notes": notes,
-        "severity": severity,
-        "outcome": outcome,
-        "outcomes": [
-            (name, OUTCOME_WORDS[name], counts[check]) for name, check in OUTCOMES.items() if counts.get(check)
-        ],
-        "severities": [(name, counts.get(name, 0)) for name in requests.SEVERITIES],
-        "total": sum(counts.get(name, 0) for name in requests.SEVERITIES),
-        "more_in_file": counts.get("lines", 0) > counts.get("rows", 0),
-        "rows_kept": ROWS,
-        "filter": "".join(f"&{urlencode({name: one})}" for name, one in chosen.items() if one),
-        "trail": [
-            (project.name, f"/p/{project.slug}/"),
-            (_("Imports"), f"/p/{project.slug}/imports/"),
-            (batch.filename, ""),
-        ],
-    }
     return render(request, "benchmark/import_detail.html", context)
 
 

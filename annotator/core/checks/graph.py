@@ -9,14 +9,15 @@ from annotator.core.checks.registry import Found, check
 from annotator.core.graph import (
     MAX_CALLS,
     MAX_STEPS,
-    Count,
     Graph,
     GraphProblem,
     GraphProblemKind,
     PublishedCode,
+    argument_kinds,
     call_graph,
-    count_paths,
+    lint_published,
 )
+from annotator.core.schema import canonical
 from annotator.core.schema.value_words import listed
 
 
@@ -135,7 +136,7 @@ def several_answers(context: Context) -> Iterator[Found]:
 
 
 #: Elementary steps for each count; a longer count stops, and the finding says that paths may be rejected.
-_MAX_COUNT_STEPS = 20_000
+_MAX_COUNT_STEPS = 40_000
 
 
 @check(
@@ -153,23 +154,44 @@ def published_evaluator(context: Context) -> Iterator[Found]:
         if len(set(names)) == len(names):
             continue
         graph = call_graph(task.steps, task.reading)
-        # Replace names by positions, so that tasks of one shape are counted once; there are few shapes.
-        message = graph and _rejected_paths(graph.needs, tuple(names.index(name) for name in names))
+        # Replace names and arguments by positions, so that tasks of one shape are counted once; there are few shapes.
+        tools = argument_kinds(names, [""] * len(names))
+        if graph is None or not _merges(graph.needs, tools):
+            continue
+        kinds = argument_kinds(names, [canonical(call.step["arguments"]) for call in task.calls])
+        message = _rejected_paths(graph.needs, tools, kinds)
         if message:
             yield f"{task.anchor}/steps", task.steps, message
 
 
 @lru_cache(maxsize=4096)
-def _rejected_paths(needs: tuple[int, ...], tools: tuple[int, ...]) -> str:
-    """Return how many legal paths of one shape the published evaluators reject, as a sentence; empty if none."""
+def _merges(needs: tuple[int, ...], tools: tuple[int, ...]) -> bool:
+    """Return whether two calls of one tool can be ready together in a graph of this shape."""
+    return PublishedCode(Graph(tuple(map(str, range(len(needs)))), needs), tuple(map(str, tools))).merges
+
+
+@lru_cache(maxsize=4096)
+def _rejected_paths(needs: tuple[int, ...], tools: tuple[int, ...], kinds: tuple[int, ...]) -> str:
+    """Return how many legal paths of one shape each published evaluator rejects, as sentences; empty if none."""
     graph = Graph(tuple(map(str, range(len(needs)))), needs)
-    code = PublishedCode(graph, tuple(map(str, tools)), _MAX_COUNT_STEPS)
-    if not code.merges:
+    found = lint_published(graph, tuple(map(str, tools)), kinds, bound=_MAX_COUNT_STEPS, examples=0)
+    if found.clean:
         return ""
-    listed, _ = code.count()
-    legal = count_paths(graph, _MAX_COUNT_STEPS).total
-    why = "because they merge calls to the same tool. The decision tree shows these paths."
-    if listed.value is None or legal.value is None:
-        return f"The published evaluators may reject some legal paths of this task, {why}"
-    missing = Count(legal.value - listed.value)
-    return f"The published evaluators reject {missing} of {legal} legal paths, {why}" if missing.value else ""
+    wild, legal = f"{found.wild}", f"{found.legal} legal paths"
+    merge = "because they merge calls to the same tool."
+    if found.wild.value is None:
+        said = f"The published evaluators may reject some legal paths of this task, {merge}"
+    elif found.alike:
+        said = f"The published evaluators of C3-Bench and WildToolBench reject the same {wild} of {legal}, {merge}"
+    elif found.c3.value is None:
+        said = (
+            f"WildToolBench’s published evaluator rejects {wild} of {legal}. How many C3-Bench’s rejects is not known."
+        )
+    elif found.c3.value:
+        said = f"Of {legal}, C3-Bench’s published evaluator rejects {found.c3} and WildToolBench’s {wild}, {merge}"
+    else:
+        said = (
+            f"WildToolBench’s published evaluator rejects {wild} of {legal}, because it takes calls to the same tool "
+            "in file order. C3-Bench’s accepts all."
+        )
+    return f"{said} The decision tree shows these paths."

@@ -108,6 +108,12 @@ def is_for_administrators(check: str, severity: str) -> bool:
     return severity == "info" and known is not None and known.audience == "administrators"
 
 
+def is_missing_label(check: str) -> bool:
+    """Return whether a check finds labels that have not been chosen yet."""
+    known = _CHECKS.get(check)
+    return known is not None and known.to_do and check.startswith("label.")
+
+
 def default_severity(
     check: Check, stage: Stage, chosen: Mapping[str, Severity | Literal["off"]], *, kind: str = "multi_turn"
 ) -> Any:

@@ -15,7 +15,8 @@ from annotator.core.graph.enumeration import (
     paths,
     ready_calls,
 )
+from annotator.core.graph.evaluators import PublishedLint, argument_kinds, lint_published
 from annotator.core.graph.matching import Deviation, Matcher, MatchState, Obstacle, Report, Waiting, same_call
-from annotator.core.graph.published import PublishedCode, PublishedLint, lint_published
+from annotator.core.graph.published import PublishedCode
 from annotator.core.graph.reading import MAX_CALLS, MAX_STEPS, GraphProblem, GraphProblemKind, GraphReading, read_graph
 from annotator.core.graph.topology import Topology, call_graph, derive_topology, topology_of

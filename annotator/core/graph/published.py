@@ -1,7 +1,7 @@
-"""Which paths the evaluators published with C3-Bench and WildToolBench list, and which legal ones they reject.
+"""Which paths the evaluators published with C3-Bench and WildToolBench list.
 
-They enumerate the paths of a task and then follow a prediction through the list. They merge calls of one tool by these
-rules, which we derived from their behaviour (all shared parity data agrees):
+They enumerate the paths of a task and then follow a prediction through the list; ``evaluators`` says what they accept.
+They merge calls of one tool by these rules, which we derived from their behaviour (all shared parity data agrees):
 
 - Of the ready calls, in file order, adjacent calls of one tool are a *run*.
 - Of several batches with the same tools in the same order only the first is kept.
@@ -15,15 +15,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
 from annotator.core.graph.counting import STEPS, TOO_MANY, Count, PathCounter
 from annotator.core.graph.dag import Graph, positions
-from annotator.core.graph.enumeration import Path, optimal_paths, paths, ready_mask
-
-#: Legal paths that are checked, one by one, to find examples of rejected ones.
-_LOOKED_AT = 2_000
-
+from annotator.core.graph.enumeration import ready_mask
 
 #: Elementary steps that one move takes.
 _MOVE = 10
@@ -41,46 +36,6 @@ class Move:
         return sum(self.batches)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedLint:
-    """How the published evaluators treat a task's legal paths.
-
-    ``legal`` and ``listed`` count all legal paths and those that the evaluators know; ``rejected`` is the difference.
-    ``examples`` are some of the rejected ones, optimal ones first. ``fewest`` and ``published_fewest`` are the numbers
-    of batches of an optimal path, actually and according to them; None if unknown.
-    """
-
-    legal: Count
-    listed: Count
-    rejected: Count
-    examples: tuple[Path, ...]
-    fewest: int
-    published_fewest: int | None
-
-    @property
-    def clean(self) -> bool:
-        """Whether every legal path is certainly accepted."""
-        return self.rejected == Count(0)
-
-    @property
-    def optimum_differs(self) -> bool:
-        """Whether the evaluators do not count an optimal path as optimal."""
-        return self.published_fewest is not None and self.published_fewest != self.fewest
-
-    @property
-    def sentence(self) -> str:
-        """Return the result for the task as sentences."""
-        if self.clean:
-            return "The published evaluators accept every legal path."
-        if self.rejected.at_least is None and not self.examples:
-            return "It is not known whether the published evaluators reject legal paths: counting them takes too long."
-        which = f"{self.rejected} of {self.legal}" if self.rejected.at_least else "some"
-        words = f"The published evaluators reject {which} legal paths, because they merge calls to the same tool."
-        if self.optimum_differs:
-            words += f" They need at least {self.published_fewest} batches; {self.fewest} are enough."
-        return words
-
-
 class PublishedCode:
     """The published rules on one graph; ``names`` are the tools, one for each position of the graph, in file order."""
 
@@ -90,6 +45,8 @@ class PublishedCode:
         self.graph = graph
         self.names = tuple(names)
         self.bound = bound
+        #: Calls done → the moves that are found first for their tools; ``Acceptance`` fills this in.
+        self.first_moves: dict[int, list[Move]] = {}
         self._everything = (1 << len(names)) - 1
 
     @cached_property
@@ -151,26 +108,6 @@ class PublishedCode:
         total, fewest = counts[0]
         return Count(total), fewest
 
-    def lists(self, path: Path) -> bool:
-        """Return whether a legal path (batches of ids) is in the published list."""
-        place = {call: 1 << i for i, call in enumerate(self.graph.ids)}
-        left = [sum(place[call] for call in batch) for batch in path]
-        done, at = 0, 0
-        while at < len(left):
-            taken = self._taken(done, left[at:])
-            if not taken:
-                return False
-            done |= sum(left[at : at + taken])
-            at += taken
-        return True
-
-    def rejected(self, most: int) -> Iterator[Path]:
-        """Yield legal paths that are not in the list, optimal ones first. ``most``: how many of each kind to check."""
-        yield from (path for path in islice(optimal_paths(self.graph), most) if not self.lists(path))
-        fewest = self.graph.fewest_batches
-        others = (path for path in islice(paths(self.graph), most) if len(path) > fewest)
-        yield from (path for path in others if not self.lists(path))
-
     def move_with(self, done: int, batch: int) -> Move | None:
         """Return the move whose first batch is ``batch``; None if the published code has no such move."""
         ready, names = self._ready(done)
@@ -218,11 +155,6 @@ class PublishedCode:
         ready = list(positions(ready_mask(self.graph, done)))
         return ready, [self.names[i] for i in ready]
 
-    def _taken(self, done: int, batches: Sequence[int]) -> int:
-        """Return how many of the coming batches are one move; 0 if the published code has no such move."""
-        move = self.move_with(done, batches[0])
-        return len(move.batches) if move and tuple(batches[: len(move.batches)]) == move.batches else 0
-
 
 def _run(ready: Sequence[int], names: Sequence[str], head: int) -> tuple[int, ...]:
     """Return the calls of the run that begins at ``head``, each as a bitset."""
@@ -230,21 +162,3 @@ def _run(ready: Sequence[int], names: Sequence[str], head: int) -> tuple[int, ..
     while end < len(ready) and names[end] == names[head]:
         end += 1
     return tuple(1 << i for i in ready[head:end])
-
-
-def lint_published(graph: Graph, names: Sequence[str], bound: int = STEPS, examples: int = 3) -> PublishedLint:
-    """Return how the published evaluators treat a graph; ``names`` are the tools of its calls, in file order.
-
-    Raises ValueError without exactly one name for each call. Takes at most about ``bound`` steps for each count;
-    examples are only searched for among the first legal paths.
-    """
-    code = PublishedCode(graph, names, bound)
-    tally = PathCounter(graph, bound).tally()
-    if not code.merges:
-        return PublishedLint(tally.total, tally.total, Count(0), (), tally.fewest, tally.fewest)
-    listed, fewest = code.count()
-    rejected = TOO_MANY
-    if tally.total.at_least is not None and listed.value is not None:
-        rejected = Count(max(0, tally.total.at_least - listed.value), tally.exact)
-    found = tuple(islice(code.rejected(_LOOKED_AT), examples))
-    return PublishedLint(tally.total, listed, rejected, found, tally.fewest, fewest)

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotator.core.graph.counting import STEPS, PathCounter
 from annotator.core.graph.dag import Graph, find_cycle
+from annotator.core.graph.evaluators import lint_published
 from annotator.core.graph.published import PublishedCode
 from annotator.core.graph.reading import MAX_CALLS
 from annotator.core.graph.topology import topology_of
@@ -22,15 +23,20 @@ def graph_row(record: object, bound: int = STEPS) -> dict[str, int | str | None]
     """Return the row of a record ``{"names": [tool, …], "dependencies": [[position, …], …]}``, one entry for each call.
 
     Positions count from 0. ``optimal_steps`` and ``max_steps`` are numbers of batches. A count is None if it takes more
-    than ``bound`` steps or there are more than 64 calls; the topology is None without calls. Raises NotAGraph.
+    than ``bound`` steps or there are more than 64 calls; the topology is None without calls. The evaluators count
+    as telling the arguments of all calls apart. Raises NotAGraph.
     """
     names, graph = read_record(record)
     listed: int | None = None
     fewest_listed: int | None = None
+    c3: int | None = None
+    wild: int | None = None
     tally = PathCounter(graph, bound).tally()
     if len(names) <= MAX_CALLS:
         count, fewest_listed = PublishedCode(graph, names, bound).count()
         listed = count.value
+        lint = lint_published(graph, names, bound=bound, examples=0)
+        c3, wild = lint.c3.value, lint.wild.value
     return {
         "path_count": tally.total.value,
         "optimal_steps": tally.fewest,
@@ -39,6 +45,8 @@ def graph_row(record: object, bound: int = STEPS) -> dict[str, int | str | None]
         "topology": topology_of(graph),
         "published_code_path_count": listed,
         "published_code_min_steps": fewest_listed,
+        "rejected_by_c3": c3,
+        "rejected_by_wild": wild,
     }
 
 

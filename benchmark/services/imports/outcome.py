@@ -42,6 +42,8 @@ class Outcome:
     unchanged: int = 0
     rejected: int = 0
     with_errors: int = 0
+    #: Dialogues whose findings are reported.
+    checked: int = 0
     #: Pairs (key of a known dialogue, its record's dialogue): whose suggestions are stored. New dialogues have theirs.
     suggested: list[tuple[int, PreparedDialogue]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
@@ -83,6 +85,7 @@ class Outcome:
 
     def accept(self, record: PreparedRecord, dialogue: PreparedDialogue) -> None:
         """Report the notes of the reader and the findings of the checks for an accepted dialogue."""
+        self.checked += 1
         self.with_errors += any(finding.severity == "error" for finding in dialogue.findings)
         said = [(one.pointer, "import.reading", "warning", one.message) for one in dialogue.warnings]
         said += [(one.anchor, one.check, one.severity, one.message) for one in dialogue.findings]

@@ -12,12 +12,15 @@ from typing import Any
 
 import orjson
 
+from annotator.core.checks import is_missing_label
 from annotator.services.database.bulk_insert import insert_rows
 from benchmark.models import ImportBatch, ImportNote
 from benchmark.services.stored_files import full_path
 
-#: Rows stored for the page. The file has all notes.
+#: Rows stored for the page: of all notes, and of one check with one severity, so that a check that finds something
+#: everywhere leaves room for the others. The file has all notes.
 ROWS = 20_000
+ROWS_OF_CHECK = 2_000
 #: Extra rows for reasons of rejection and for reopened dialogues, when the others are used up.
 REJECTION_ROWS = 20_000
 #: Lines of the file: after the first limit, only rejections and reopened dialogues are kept; after the second, nothing.
@@ -39,6 +42,8 @@ OUTCOMES = {
     "kept": KEPT, "replaced": REPLACED, "merged": MERGED, "reopened": REOPENED, "asks": WORKED_ON, "conflict": CONFLICT,
 }  # fmt: skip
 _COUNTED = frozenset(OUTCOMES.values())
+#: All checks that find a missing label, counted together as well: how many dialogues lack one.
+MISSING_LABELS = "label.missing"
 
 _COPIED = 1 << 16
 
@@ -74,25 +79,45 @@ class Note:
 
 @dataclass
 class Report:
-    """Writes notes, and counts them by severity; outcomes also by check. The counters are stored in the job's
-    checkpoint, so that the next attempt continues from them.
+    """Writes notes, and counts them. The counters are stored in the job's checkpoint, so that the next attempt goes on
+    from them.
+
+    ``counts`` has the number of notes by severity and by outcome, of bytes, lines and rows written, of ``dialogues``
+    that were checked, and ``checks``: severity → check → [notes, dialogues with such notes].
     """
 
     batch: ImportBatch
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
         return report_path(self.batch)
 
-    def add(self, notes: Sequence[Note]) -> dict[str, int]:
-        """Write notes in the caller's fenced transaction; return the counters that are true once it commits."""
-        counts = {"bytes": 0, "lines": 0, "rows": 0, "dropped": 0} | self.counts
+    def add(self, notes: Sequence[Note], *, dialogues: int = 0) -> dict[str, Any]:
+        """Write notes in the caller's fenced transaction; return the counters that are true once it commits.
+
+        ``dialogues`` were checked to find them. The notes of a dialogue come in one go, one after the other.
+        """
+        counts = {"bytes": 0, "lines": 0, "rows": 0, "dropped": 0, "dialogues": 0} | self.counts
+        counts["dialogues"] += dialogues
+        # Only the transaction's end makes the counters valid, so those before it stay as they are.
+        checks = counts["checks"] = {
+            severity: {check: list(pair) for check, pair in of.items()}
+            for severity, of in counts.get("checks", {}).items()
+        }
+        latest: dict[tuple[str, str], tuple[Any, ...]] = {}
         rows, lines = [], []
         for note in notes:
             counts[note.severity] = counts.get(note.severity, 0) + 1
             if note.check in _COUNTED:
                 counts[note.check] = counts.get(note.check, 0) + 1
+            of_severity = checks.setdefault(note.severity, {})
+            for name in (note.check, MISSING_LABELS) if is_missing_label(note.check) else (note.check,):
+                pair = of_severity.setdefault(name, [0, 0])
+                pair[0] += 1
+                about = (note.line, note.member, note.external_id)
+                pair[1] += bool(note.external_id) and latest.get((note.severity, name)) != about
+                latest[note.severity, name] = about
             # An import reopens only what a dry run has listed, so these notes are always kept.
             needed = note.rejects or note.check in _COUNTED
             if counts["lines"] >= (REJECTION_LINES if needed else LINES):
@@ -100,7 +125,11 @@ class Report:
                 continue
             counts["lines"] += 1
             lines.append(note.as_line())
-            if counts["rows"] < ROWS + (REJECTION_ROWS if needed else 0):
+            if needed:
+                kept = counts["rows"] < ROWS + REJECTION_ROWS
+            else:
+                kept = counts["rows"] < ROWS and of_severity[note.check][0] <= ROWS_OF_CHECK
+            if kept:
                 counts["rows"] += 1
                 rows.append(_row(note))
         if lines:
@@ -108,7 +137,7 @@ class Report:
         insert_rows(ImportNote, _NAMES, rows, constants={"batch_id": self.batch.pk})
         return counts
 
-    def committed(self, counts: dict[str, int]) -> None:
+    def committed(self, counts: dict[str, Any]) -> None:
         """Take over the counters of ``add`` after its transaction has committed."""
         self.counts = counts
 

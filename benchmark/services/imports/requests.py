@@ -19,10 +19,8 @@ from benchmark.core.formats.mapping import read_mapping
 from benchmark.models import AtConflicts, ImportBatch, ImportNote
 from benchmark.services.imports.folders import FolderArchive
 from benchmark.services.imports.reopening import require_reopening_stage
-from benchmark.services.imports.report import OUTCOMES, REOPENED, WORKED_ON
+from benchmark.services.imports.report import REOPENED, WORKED_ON
 from benchmark.services.stored_files import Readable, StoredFile, full_path, store
-
-SEVERITIES = ("error", "warning", "info")
 
 
 def start_import(
@@ -250,16 +248,6 @@ def unfinished_import(*, project: Project, **asked: Any) -> ImportBatch | None:
         .order_by("-id")
         .first()
     )
-
-
-def notes_of(batch: ImportBatch, *, severity: str = "", outcome: str = "") -> QuerySet[ImportNote]:
-    """Return the rows of the report, all, of one severity or of one outcome (``OUTCOMES``); their keys are in file
-    order.
-    """
-    rows = ImportNote.objects.filter(batch=batch)
-    if outcome:
-        rows = rows.filter(check_id=OUTCOMES[outcome])
-    return rows.filter(severity=severity) if severity in SEVERITIES else rows
 
 
 def shown_filename(name: str) -> str:

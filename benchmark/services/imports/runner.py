@@ -171,7 +171,7 @@ class ImportRun:
                 with_errors=self.counters.with_errors + outcome.with_errors,
                 suggestions=self.counters.suggestions + outcome.suggestions,
             )
-            notes = self.report.add(outcome.notes)
+            notes = self.report.add(outcome.notes, dialogues=outcome.checked)
             consumed = self.consumed + len(prepared.records)
             ImportBatch.objects.filter(pk=self.batch.pk).update(**asdict(counters))
             commit.advance(

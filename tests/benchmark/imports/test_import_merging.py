@@ -179,5 +179,5 @@ def test_the_report_lists_dialogues_by_what_becomes_of_them(
         assert f"?outcome={outcome}" in page
         assert f"?outcome={other}" not in page
         rows = client.get(f"{url}?outcome={outcome}").content.decode()
-        assert rows.count("<span data-nav-item") == 1
+        assert rows.count("<a data-nav-item") == 1
         assert client.get(f"{url}?outcome=nonsense").status_code == 400

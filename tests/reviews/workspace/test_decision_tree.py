@@ -67,6 +67,24 @@ def test_the_slides_of_the_paper(team: Team) -> None:
     assert page.words.count("Can be optimal") == 2
 
 
+def test_which_published_evaluator_rejects_which_paths(team: Team) -> None:
+    document = slides_document(s0="", s1="", s2="", s3="s0 s1 s2")
+    for step in document["tasks"][0]["steps"][:3]:
+        step |= {"name": "get_details", "arguments": {"film": step["id"]}}
+    dialogue = make_dialogue(team.project, document, external_id="alike", toolset=make_toolset(team.project, TOOLS))
+    words = visit(team.annotator, address(dialogue)).words
+    assert "The evaluator of C3-Bench rejects 6 of 13 legal paths." in words
+    assert "The evaluator of WildToolBench rejects 11 of 13 legal paths." in words
+    assert "Legal paths that both reject s0 → s1, s2 → s3 s1 → s0, s2 → s3" in words
+    assert "Legal paths that only WildToolBench rejects s0 → s2 → s1 → s3" in words
+    for step in document["tasks"][0]["steps"][:3]:
+        step["arguments"] = {"film": "Oldboy"}
+    dialogue = make_dialogue(team.project, document, external_id="equal", toolset=dialogue.head.toolset_revision)
+    words = visit(team.annotator, address(dialogue)).words
+    assert "The evaluators of C3-Bench and WildToolBench reject the same 6 of 13 legal paths." in words
+    assert "only WildToolBench" not in words.partition("Legal paths that both reject")[2].partition("The task is")[0]
+
+
 def test_one_step_prunes_two_of_the_five_paths(team: Team) -> None:
     url = address(slides(team))
     page = visit(team.annotator, url, path="s1")

@@ -127,12 +127,34 @@ def test_a_task_with_more_steps_than_anybody_reviews() -> None:
 def test_what_the_published_evaluators_do_not_know_is_said_but_blocks_nothing() -> None:
     (found,) = (one for one in findings(two("", "")) if one.check == "graph.published_evaluator")
     assert (found.severity, found.anchor) == ("info", "/tasks/t1/steps")
-    assert found.message.startswith("The published evaluators reject 1 of 3 legal paths, because they merge")
+    assert found.message.startswith("WildToolBench’s published evaluator rejects 1 of 3 legal paths, because it takes")
     # One after the other they are never ready together.
     assert of("graph.published_evaluator", two("", "s0", "s1")) == []
     # Nothing is said of a graph that is not known, or is faulty.
     assert of("graph.published_evaluator", two("", None)) == []
     assert of("graph.published_evaluator", two("s1", "s0")) == []
+
+
+@pytest.mark.parametrize(
+    ("steps", "said"),
+    [
+        # Equal arguments: no evaluator can see which was first.
+        ([call("s0", "translate", text="a"), call("s1", "translate", text="a")], None),
+        (
+            [call(f"s{n}", "translate", text=str(n)) for n in range(3)],
+            "Of 13 legal paths, C3-Bench’s published evaluator rejects 6 and WildToolBench’s 11, because they merge "
+            "calls to the same tool.",
+        ),
+        (
+            [call("s0", "translate", text="a"), call("s1", "translate", text="a"), call("s2", "book_room", "s1")],
+            "The published evaluators of C3-Bench and WildToolBench reject the same 2 of 5 legal paths, because they "
+            "merge calls to the same tool.",
+        ),
+    ],
+)
+def test_each_published_evaluator_is_counted_on_its_own(steps: list[dict[str, Any]], said: str | None) -> None:
+    found = of("graph.published_evaluator", with_steps(*steps, answer(" ".join(step["id"] for step in steps))))
+    assert [message for _, message in found] == ([f"{said} The decision tree shows these paths."] if said else [])
 
 
 def test_of_too_many_orders_it_is_said_that_some_may_be_unknown() -> None:

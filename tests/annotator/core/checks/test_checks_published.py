@@ -41,12 +41,16 @@ def check(file: Path, stage: Stage) -> list[tuple[str, Finding]]:
 
 def test_the_printed_cases_of_a_paper(shared_data: Path) -> None:
     found = check(shared_data / "c3" / "paper_cases.jsonl", "submit")
-    # Two parallel calls of one tool: their own evaluator lists them in file order, but not the other way round.
+    # Two parallel calls of one tool: an evaluator that compares step by step takes them in file order only.
     published = [(name, one.anchor, one.message.partition(",")[0]) for name, one in found if one.check == PUBLISHED]
     assert published == [
-        ("c3_chicago_weekend", "/tasks/t3/steps", "The published evaluators reject 1 of 3 legal paths"),
-        ("c3_markers_clarify", "/tasks/t1/steps", "The published evaluators reject 1 of 3 legal paths"),
-        ("c3_globalmap_four_tasks", "/tasks/t2/steps", "The published evaluators reject 1 of 3 legal paths"),
+        ("c3_chicago_weekend", "/tasks/t3/steps", "WildToolBench’s published evaluator rejects 1 of 3 legal paths"),
+        ("c3_markers_clarify", "/tasks/t1/steps", "WildToolBench’s published evaluator rejects 1 of 3 legal paths"),
+        (
+            "c3_globalmap_four_tasks",
+            "/tasks/t2/steps",
+            "WildToolBench’s published evaluator rejects 1 of 3 legal paths",
+        ),
     ]
     found = [(name, one) for name, one in found if one.check != PUBLISHED]
     first = "/tasks/t1/steps/s0/arguments"

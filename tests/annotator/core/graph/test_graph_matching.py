@@ -18,7 +18,6 @@ from annotator.core.graph import (
     Obstacle,
     Waiting,
     count_paths,
-    lint_published,
     optimal_paths,
     paths,
 )
@@ -264,6 +263,3 @@ def test_a_real_task_of_five_chains_of_two(shared_data: Path) -> None:
     assert early.deviation.sentence.startswith(
         "Batch 2, call 1: c8 depends on c3, which has not run; ready: c2, c3, c4,"
     )
-
-    lint = lint_published(one, [action["name"] for action in actions])
-    assert (lint.listed, lint.clean, lint.optimum_differs) == (Count(4), False, False)

@@ -20,6 +20,8 @@ SLIDES_ROW = {
     "topology": "mixed",
     "published_code_path_count": 5,
     "published_code_min_steps": 3,
+    "rejected_by_c3": 0,
+    "rejected_by_wild": 0,
 }
 
 
@@ -44,6 +46,10 @@ class TestRow:
             found = graph_row(row)
             assert {key: row[key] for key in found if key in row} == {key: found[key] for key in found if key in row}
 
+    def test_each_evaluator_rejects_other_paths(self) -> None:
+        row = graph_row({"names": ["a"] * 3, "dependencies": [[]] * 3})
+        assert (row["path_count"], row["rejected_by_c3"], row["rejected_by_wild"]) == (13, 6, 11)
+
     def test_no_calls(self) -> None:
         row = graph_row({"names": [], "dependencies": []})
         assert (row["path_count"], row["optimal_steps"], row["max_steps"], row["topology"]) == (1, 0, 0, None)
@@ -51,6 +57,7 @@ class TestRow:
     def test_null_past_a_bound(self) -> None:
         crowd = graph_row({"names": ["a"] * 65, "dependencies": [[]] * 65})
         assert (crowd["path_count"], crowd["optimal_path_count"], crowd["published_code_path_count"]) == (None,) * 3
+        assert (crowd["rejected_by_c3"], crowd["rejected_by_wild"]) == (None, None)
         assert (crowd["optimal_steps"], crowd["max_steps"], crowd["topology"]) == (1, 65, "parallel")
         fence = [[j for j in (i - 1, i + 1) if j < 12] if i % 2 else [] for i in range(12)]
         bounded = graph_row({"names": list("abcdefghijkl"), "dependencies": fence}, bound=20)
