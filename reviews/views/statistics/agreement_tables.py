@@ -36,9 +36,19 @@ def agreement_table(
 
 
 def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, name: str) -> Table:
-    """Return the statistics of one label."""
-    rows = _rows(figures, counts, name)
-    return Table.listing(rows, key=f"agreement-{label}", caption=name, columns=_statistic())
+    """Return the statistics of one label. A method that all of them share is not repeated: see ``shared_method``."""
+    columns = _statistic()
+    if shared_method(figures):
+        *columns, _note = columns
+        if any(one.undefined for one in figures):
+            columns.append(Column("note", _("Note"), "words", "figure.undefined"))
+    return Table.listing(_rows(figures, counts, name), key=f"agreement-{label}", caption=name, columns=columns)
+
+
+def shared_method(figures: Sequence[Figure]) -> str:
+    """Return the method of the intervals if all figures with a value have the same, as a sentence; else blank."""
+    methods = {one.interval for one in figures if not one.undefined}
+    return methods.pop() if len(methods) == 1 else ""
 
 
 def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
