@@ -24,7 +24,11 @@ from tests.reviews.gold.test_gold_variants import in_chinese
 
 pytestmark = pytest.mark.django_db
 
-TEXT = "Please find me a quiet hotel near the old harbour of {} for two nights from {}"
+#: One for each city, so that only the records of the same city are alike.
+TEXTS = {
+    "Ghent": "Please find me a quiet hotel near the old harbour for two nights from {}",
+    "Bruges": "Which trains leave the main station for the sea before noon, and do they run on {}",
+}
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def alike(city: str) -> list[dict[str, object]]:
     """Two records that nearly repeat one another."""
     records = [candidate(f"{city}-{n}", city=city) for n in (1, 2)]
     for record, day in zip(records, ("Friday", "Friday, please"), strict=True):
-        record["document"]["tasks"][0]["user_message"] += f" {TEXT.format(city, day)}"
+        record["document"]["tasks"][0]["user_message"] += f" {TEXTS[city].format(day)}"
     return records
 
 
