@@ -24,13 +24,14 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.runs import file_retention, rescoring, scoring, withdrawn  # noqa: F401
         from benchmark.services.similarity.search import found_on_import
         from benchmark.views.answers import links_to_answers
+        from benchmark.views.similar import links_to_group
         from reviews.services.gold.creation import PUBLIC_IN
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
         from reviews.views.dialogues import MORE_LINKS
 
         BEFORE_RESTORING.append(refuse_if_planned)
         BEFORE_STORING.append(forget_outdated)
-        MORE_LINKS.append(links_to_answers)
+        MORE_LINKS.extend((links_to_answers, links_to_group))
         PROJECT_RECORDS.extend((archive_problems, errata_problems))
         PUBLIC_IN.append(where_released)
         PUBLIC_IN.append(where_composed)
