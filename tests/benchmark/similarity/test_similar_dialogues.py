@@ -176,9 +176,7 @@ def test_many_that_say_the_same_cost_a_bounded_amount(team: Team, run_import: Ru
     assert set(found().values()) == {"are the same as those of “hi000”"}
     assert list_groups(actor=team.senior, project=team.project).get().size == MAX_IN_BAND + 20
     last = Dialogue.objects.get(external_id="hi083")
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         store_pairs(team.project.pk, {last.pk: "hi"})
     assert len(queries) < 10
     assert SimilarityBand.objects.count() == MAX_IN_BAND
