@@ -55,6 +55,7 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("threshold", models.PositiveSmallIntegerField(null=True)),
+                ("extents", models.JSONField(blank=True, default=list)),
                 ("changed_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "changed_by",

@@ -74,11 +74,13 @@ class SimilarDialogue(models.Model):
 
 
 class SimilaritySettings(models.Model):
-    """From which overlap a project calls two dialogues near-duplicates. The search also locks this row."""
+    """From which overlap a project calls two dialogues near-duplicates. The search locks this row."""
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="similarity_settings")
     #: Percent; null: the default.
     threshold = models.PositiveSmallIntegerField(null=True)
+    #: What each threshold would report, since the last search: lists of threshold, groups and dialogues.
+    extents = models.JSONField(default=list, blank=True)
     changed_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     changed_at = models.DateTimeField(default=timezone.now)
 

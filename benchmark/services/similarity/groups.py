@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
@@ -12,9 +12,9 @@ from annotator.errors import Hidden
 from annotator.models import Dialogue, Project, User
 from annotator.services.access.permissions import OVERSEERS, load_dialogue, require_role
 from annotator.services.database import bulk_insert
-from benchmark.core.grouping import Extent, Groups, extents
-from benchmark.models import SimilarDialogue, SimilarPair
-from benchmark.services.similarity.pairs import text_of
+from benchmark.core.grouping import Groups, extents
+from benchmark.models import SimilarDialogue, SimilaritySettings, SimilarPair
+from benchmark.services.similarity.pairs import LOWEST, text_of
 
 #: Characters of each text that a page compares word by word.
 MAX_SHOWN = 5_000
@@ -30,9 +30,14 @@ class Member:
 
 
 def regroup(project_id: int, threshold: int) -> None:
-    """Store the groups that follow from the project's pairs. Runs in the caller's transaction."""
-    groups = Groups()
-    for one, other, percent in _pairs(project_id):
+    """Store the groups that follow from the project's pairs, and how many every threshold would give.
+
+    Runs in the caller's transaction, which has locked the project's ``SimilaritySettings``.
+    """
+    pairs, groups = list(_pairs(project_id)), Groups()
+    counted = [astuple(one) for one in extents(pairs, range(LOWEST, 101))]
+    SimilaritySettings.objects.filter(project=project_id).update(extents=counted)
+    for one, other, percent in pairs:
         if percent >= threshold:
             groups.join(one, other)
     firsts = groups.firsts()
@@ -49,11 +54,6 @@ def regroup(project_id: int, threshold: int) -> None:
         [(member, first, size) for member, (first, size) in sorted(wanted.items())],
         constants={"project_id": project_id},
     )
-
-
-def extents_of(project_id: int, thresholds: Collection[int]) -> list[Extent]:
-    """Return what thresholds would report, from the stored pairs; at most four of each dialogue."""
-    return extents(_pairs(project_id), thresholds)
 
 
 def _pairs(project_id: int) -> Iterator[tuple[int, int, int]]:

@@ -15,7 +15,6 @@ from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.grouping import Extent
 from benchmark.models import SimilaritySettings
-from benchmark.services.similarity.groups import extents_of
 from benchmark.services.similarity.pairs import LOWEST
 
 KIND = "near_duplicates"
@@ -30,13 +29,16 @@ def threshold_of(project: Project) -> int:
 
 
 def preview(*, actor: User, project: Project, threshold: int | None = None) -> list[Extent]:
-    """Return what thresholds would report of the dialogues that were compared so far. Changes nothing.
+    """Return what thresholds would report, as counted at the end of the last search. Changes nothing.
 
     Raises Denied, and Invalid for a threshold that cannot be chosen.
     """
     require_administrator(actor=actor, project=project)
     asked = [] if threshold is None else [_checked(threshold)]
-    return extents_of(project.pk, [*STEPS, threshold_of(project), *asked])
+    counted = SimilaritySettings.objects.filter(project=project).values_list("extents", flat=True).first() or []
+    known = {one[0]: Extent(*one) for one in counted}
+    wanted = sorted({*STEPS, threshold_of(project), *asked})
+    return [known.get(percent, Extent(percent, 0, 0)) for percent in wanted]
 
 
 def running_search(project: Project) -> Job | None:
