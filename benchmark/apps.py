@@ -12,7 +12,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.services import plays, webhook_messages  # noqa: F401
         from benchmark.services.composing import where_composed
-        from benchmark.services.imports import near_duplicates, recognising, runner, trials, upload_retention  # noqa: F401
+        from benchmark.services.imports import recognising, runner, trials, upload_retention  # noqa: F401
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
         from benchmark.services.project_data import export  # noqa: F401
@@ -22,15 +22,17 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.releases.freezing import where_released
         from benchmark.services.releases.requests import archive_problems
         from benchmark.services.runs import file_retention, rescoring, scoring, withdrawn  # noqa: F401
+        from benchmark.services.similarity.search import found_on_import
         from benchmark.views.answers import links_to_answers
+        from benchmark.views.similar import links_to_group
         from reviews.services.gold.creation import PUBLIC_IN
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
         from reviews.views.dialogues import MORE_LINKS
 
         BEFORE_RESTORING.append(refuse_if_planned)
         BEFORE_STORING.append(forget_outdated)
-        MORE_LINKS.append(links_to_answers)
+        MORE_LINKS.extend((links_to_answers, links_to_group))
         PROJECT_RECORDS.extend((archive_problems, errata_problems))
         PUBLIC_IN.append(where_released)
         PUBLIC_IN.append(where_composed)
-        FOUND_ON_IMPORT.append(near_duplicates.found_on_import)
+        FOUND_ON_IMPORT.append(found_on_import)

@@ -19,6 +19,7 @@ from benchmark.views import (
     releases,
     runs,
     shared_scores,
+    similar,
     suspects,
 )
 
@@ -28,6 +29,9 @@ _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
     path("p/<slug:slug>/dialogues/export/", exports.dialogue_export, name="dialogue-export"),
+    path("p/<slug:slug>/similar/", similar.similar_list, name="similar-list"),
+    path("p/<slug:slug>/similar/settings/", similar.similar_settings, name="similar-settings"),
+    path("p/<slug:slug>/similar/<str:public_id>/", similar.similar_group, name="similar-group"),
     path("p/<slug:slug>/imports/", imports.import_list, name="import-list"),
     path("p/<slug:slug>/imports/examples.zip", imports.import_examples, name="import-examples"),
     path(_IMPORT, imports.import_detail, name="import-detail"),

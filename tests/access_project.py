@@ -49,6 +49,7 @@ from benchmark.models import (
     Score,
     ScoreSet,
     SharedBoard,
+    SimilarDialogue,
 )
 from benchmark.services.inference.options import Options
 from reviews.models import (
@@ -127,6 +128,8 @@ def make_access_project() -> AccessProject:
     set_fields(actor=team.administrator, project=team.project, fields=[note], seen=0)
     done, held = begin(team.project, [make_dialogue(team.project, make_document(name)) for name in ("one", "two")])
     feedback = _feedback(team, done)
+    for dialogue in (done, held):
+        SimilarDialogue.objects.create(project=team.project, dialogue=dialogue, group=done, size=2)
     claim = claim_next(actor=annotator, project=team.project, stage="self_check_single")
     assert claim is not None
     assert claim.slot.dialogue_id == held.pk

@@ -128,6 +128,7 @@ api-release-diff                      401 404 404 400 400 400 400   401 405 405 
 api-release-left-out                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
 api-release-settings                  401 404 404 403 403 403 200   401 404 404 403 403 403 200
+api-similarity                        401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-review-list                       401 404 404 200 200 200 200   401 405 405 405 405 405 405
@@ -188,6 +189,9 @@ assignment-plan-detail                in  404 404 403 403 403 200   in  404 404 
 assignment-plan-undo                  in  404 404 405 405 405 405   in  404 404 403 403 403 409
 assignment-resume                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-rules                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
+similar-list                          in  404 404 403 403 200 200   in  404 404 405 405 405 405
+similar-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
+similar-group                         in  404 404 403 403 200 200   in  404 404 405 405 405 405
 composite-list                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
@@ -439,6 +443,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-score-board-link": {"public_id": "release"},
     "api-score-board-recount": {"public_id": "release"},
     "api-dialogue-tags": {"public_id": "dialogue"},
+    "similar-group": {"public_id": "dialogue"},
     "api-dialogue": {"public_id": "dialogue"},
     "api-draw": {"public_id": "draw"},
     "api-draw-check": {"public_id": "draw"},
@@ -617,6 +622,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-toolset": {"tools": [], "seen": 2},
     "api-toolset-preview": {"tools": []},
     "api-pause-list": {"stage": "cross_check"},
+    "api-similarity": {"threshold": 80, "seen": 80},
+    "similar-settings": {"threshold": "80", "seen": "80"},
     "api-release-settings": {"seen": 0, "licence": "CC-BY-4.0"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-variant-list": {"variant": "none", "revision": "$revision", "variant_revision": "none"},

@@ -21,6 +21,11 @@ FINDINGS = (
         "The user’s messages overlap by %(percent)s %% with those of “%(other)s”. Change them, or reject one of "
         "the two dialogues."
     ),
+    _("The user’s messages are the same as those of “%(other)s”. Change them, or reject one of the two dialogues."),
+    _(
+        "The user’s messages are the same as those of “%(other)s” but for values such as names and numbers. Change "
+        "them, or reject one of the two dialogues."
+    ),
     _("The arguments are the text “%(text)s”, not a JSON object. Write them as an object."),
     _("The toolset has no tool “%(tool)s”. %(hint_words)s"),
     _("Did you mean “%(meant)s”?"),

@@ -17,6 +17,7 @@ from benchmark.api import (
     release_differences,
     release_settings,
     runs,
+    similarity,
     views,
 )
 
@@ -42,6 +43,7 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
     path("projects/<slug:slug>/composites/", composites.Compose.as_view(), name="api-compose"),
+    path("projects/<slug:slug>/similarity/", similarity.Similarity.as_view(), name="api-similarity"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(
         "projects/<slug:slug>/releases/settings/",

@@ -22,7 +22,6 @@ from benchmark.models.releases import (
     ReleaseItem,
     ReleaseSettings,
     ReleaseState,
-    SimilarityBand,
 )
 from benchmark.models.runs import (
     EntryStatistic,
@@ -37,3 +36,4 @@ from benchmark.models.runs import (
     SentBack,
     SharedBoard,
 )
+from benchmark.models.similarity import SimilarDialogue, SimilarityBand, SimilaritySettings, SimilarPair

@@ -8,7 +8,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotator.models import Dialogue, Job, Project, Revision, ToolsetRevision, User
-from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.keys import new_public_id
 
 
@@ -234,17 +233,3 @@ class LeftOutDialogue(models.Model):
 
     def __str__(self) -> str:
         return self.reason
-
-
-class SimilarityBand(models.Model):
-    """One band of a dialogue's signature: dialogues that share one are compared for near-duplication."""
-
-    project = models.ForeignKey(Project, related_name="+", **UNENFORCED)
-    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+")
-    band = models.BigIntegerField()
-
-    class Meta:
-        indexes = [models.Index(fields=["project", "band"], name="similarity_band_lookup")]
-
-    def __str__(self) -> str:
-        return f"{self.band} of {self.dialogue_id}"

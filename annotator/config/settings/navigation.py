@@ -15,6 +15,7 @@ OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
 RELEASES_PAGE = "release-list"
 EXPORTS_PAGE = "dialogue-export"
+SIMILAR_PAGE, SIMILAR_SETTINGS_PAGE = "similar-list", "similar-settings"
 PLAY_PAGE, WORKSPACE_PLAY_PAGE = "dialogue-play", "workspace-play"
 ABSOLUTE_URL_OVERRIDES = {
     "annotator.project": lambda project: reverse("project", args=[project.slug]),
@@ -56,6 +57,8 @@ PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("statistics-fields", "", _("Answers to custom fields"), _OVERSEERS),
     ("statistics-suggestions", "", _("Suggestions"), _OVERSEERS),
     ("saved-view-list", "", _("Saved views"), _EVERYONE),
+    ("similar-list", "", _("Similar dialogues"), _OVERSEERS),
+    ("similar-settings", "", _("Threshold for similar dialogues"), _ADMINISTRATORS),
     ("example-list", "", _("Examples"), _EVERYONE),
     ("toolset-list", "", _("Toolsets"), _EVERYONE),
     ("training", "", _("Training"), _EVERYONE),
@@ -107,6 +110,8 @@ SEARCH_WORDS = {
     "release-settings": _("license card description citation"),
     "review-session-list": _("adjudication disagreements sessions"),
     "saved-view-list": _("filters bookmarks"),
+    "similar-list": _("near-duplicates groups clusters templates"),
+    "similar-settings": _("near-duplicates percent preview"),
     "statistics": _("figures progress charts speed"),
     "statistics-accuracy": _("quality error rate"),
     "statistics-agreement": _("kappa alpha consistency raters"),

@@ -102,6 +102,7 @@ _SENTENCES = {
     "toolset.imported": gettext_noop("New toolsets imported: %(count)s"),
     "composites.drawn": gettext_noop("Composites drawn: %(composites)s of %(size)s tasks, seed %(seed)s"),
     "release.frozen": gettext_noop("Release %(version)s frozen"),
+    "similarity.changed": gettext_noop("Threshold for similar dialogues changed"),
     "release_settings.changed": gettext_noop("Licence, authors or texts of releases changed"),
     "webhook.added": gettext_noop("Webhook added: %(host)s"),
     "webhook.changed": gettext_noop("Webhook changed"),

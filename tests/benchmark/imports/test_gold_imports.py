@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.db.models import Q
 
 from annotator.models import Dialogue, Finding, Job
 from annotator.services.dialogues.revisions import lock_dialogues
 from annotator.services.dialogues.variants import out_of_step
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
-from benchmark.models import ImportBatch
+from benchmark.models import ImportBatch, SimilarDialogue, SimilarPair
 from benchmark.services.imports import publishing
+from benchmark.services.similarity.settings import change_threshold
 from reviews.models import GoldItem
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history.dialogue_history import read_history
@@ -24,7 +26,11 @@ from tests.reviews.gold.test_gold_variants import in_chinese
 
 pytestmark = pytest.mark.django_db
 
-TEXT = "Please find me a quiet hotel near the old harbour of {} for two nights from {}"
+#: One for each city, so that only the records of the same city are alike.
+TEXTS = {
+    "Ghent": "Please find me a quiet hotel near the old harbour for two nights from {}",
+    "Bruges": "Which trains leave the main station for the sea before noon, and do they run on {}",
+}
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ def alike(city: str) -> list[dict[str, object]]:
     """Two records that nearly repeat one another."""
     records = [candidate(f"{city}-{n}", city=city) for n in (1, 2)]
     for record, day in zip(records, ("Friday", "Friday, please"), strict=True):
-        record["document"]["tasks"][0]["user_message"] += f" {TEXT.format(city, day)}"
+        record["document"]["tasks"][0]["user_message"] += f" {TEXTS[city].format(day)}"
     return records
 
 
@@ -87,6 +93,21 @@ def test_a_gold_item_nearly_repeats_what_its_dialogue_did(
     found = Finding.objects.filter(check_id="dialogue.near_duplicate").count()
     assert jobs.run(Job.objects.get(kind="near_duplicates").pk).result["compared"] == 4
     assert Finding.objects.filter(check_id="dialogue.near_duplicate").count() == found
+    # Another threshold changes the item as it changes the dialogues beside it, and no group has the item.
+    for threshold, shown in ((100, [one for one in before if one[0] != "dialogue.near_duplicate"]), (60, before)):
+        change_threshold(actor=team.administrator, project=team.project, threshold=threshold)
+        search = Job.objects.filter(kind="near_duplicates", state="queued").get()
+        assert jobs.run(search.pk).result["compared"] == 4
+        item.refresh_from_db()
+        ordinary.refresh_from_db()
+        assert findings(item) == shown
+        assert len(findings(ordinary)) == len(shown)
+        assert item.warning_count == ordinary.warning_count
+        assert item.updated_at == at
+    assert set(SimilarDialogue.objects.values_list("dialogue__external_id", "dialogue__gold_role")) == {
+        ("Ghent-1", ""), ("Ghent-2", ""), ("Bruges-1", "answer"), ("Bruges-2", "answer"),
+    }  # fmt: skip
+    assert not SimilarPair.objects.filter(Q(dialogue__gold_role="gold") | Q(other__gold_role="gold")).exists()
 
 
 def test_gold_items_of_variants_that_came_in_anew_together_are_in_step_as_those_are(

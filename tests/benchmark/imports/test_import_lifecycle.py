@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotator.core.checks import similarity
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, ToolsetRevision
 from annotator.services.custom_fields import set_fields
@@ -19,10 +20,11 @@ from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.jobs import jobs
 from annotator.services.jobs.jobs import run
 from benchmark.models import ImportBatch
-from benchmark.services.imports import discarding, near_duplicates, recognising, runner
+from benchmark.services.imports import discarding, recognising, runner
 from benchmark.services.imports.report import report_path
 from benchmark.services.imports.requests import cancel_import, may_repeat, repeat_import
 from benchmark.services.imports.runner import ImportRun
+from benchmark.services.similarity import search
 from benchmark.services.stored_files import full_path
 from reviews.models import Cycle, Slot, StageRun
 from reviews.services.statistics.counters import recount, stored_counters
@@ -109,16 +111,16 @@ def test_who_reads_long_without_a_record_is_heard_of_and_can_be_stopped(
 def test_near_duplicates_of_long_dialogues_are_searched_few_at_a_time(
     team: Team, run_import: RunImport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near_duplicates, "SLICE_CHARACTERS", 3000)
-    monkeypatch.setattr(near_duplicates, "MAX_COMPARED", 1000)
-    compare = near_duplicates._compare
+    monkeypatch.setattr(search, "SLICE_CHARACTERS", 3000)
+    monkeypatch.setattr(similarity, "MAX_COMPARED", 1000)
+    store = search.store_pairs
     slices: list[int] = []
 
-    def counted(project: int, revisions: Any) -> Any:
-        slices.append(len(revisions))
-        return compare(project, revisions)
+    def counted(project: int, texts: Any, **options: Any) -> Any:
+        slices.append(len(texts))
+        return store(project, texts, **options)
 
-    monkeypatch.setattr(near_duplicates, "_compare", counted)
+    monkeypatch.setattr(search, "store_pairs", counted)
     records = candidates(5)
     for number, record in enumerate(records[:2]):
         begin = " ".join(f"word{n}" for n in range(200))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from annotator.core.checks import CheckSettings, Finding, Stage, run_checks
-from annotator.core.checks.similarity import bands, jaccard, shingles
+from annotator.core.checks.similarity import bands, compare, traits_of
 from annotator.core.schema import read_document
 from annotator.core.schema.toolsets import CompiledToolset
 
@@ -140,8 +140,10 @@ def of(check: str, document: dict[str, Any], stage: Stage = "submit", **more: An
     return [(one.anchor, one.message) for one in findings(document, stage, **more) if one.check == check]
 
 
-def alike(text: str, other: str) -> float:
-    """How alike the search for near-duplicates finds two texts: it compares only those that share a band."""
-    first, second = shingles(text), shingles(other)
+def alike(text: str, other: str) -> int:
+    """How alike the search for near-duplicates finds two texts, in percent; 0 if they share no band."""
+    first, second = traits_of(text), traits_of(other)
+    if first is None or second is None:
+        return 0
     share = any(one == two for one, two in zip(bands(first), bands(second), strict=False))
-    return jaccard(first, second) if share else 0.0
+    return compare(first, second).percent if share else 0

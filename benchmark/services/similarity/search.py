@@ -1,0 +1,163 @@
+"""The job that searches near-duplicates: after an import among its dialogues, and on request in the whole project.
+
+A dialogue gets the finding if its current content is an import's: an edited one has been read by its reviewer. Gold
+items get it as if they had been imported with their source, so that they look like what came in beside them.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Length
+
+from annotator.core.checks import CheckSettings, near_duplicate_finding
+from annotator.core.checks import Finding as CheckFinding
+from annotator.core.checks.similarity import NEAR_DUPLICATE, dialogue_text
+from annotator.core.text import gettext_noop
+from annotator.models import Dialogue, Finding, Project, Revision
+from annotator.models.content import GoldRole
+from annotator.services.dialogues.revisions import check_settings, finding_rows
+from annotator.services.jobs.jobs import Running, job_kind
+from benchmark.models import ImportBatch, SimilaritySettings
+from benchmark.services.similarity.groups import regroup
+from benchmark.services.similarity.pairs import Match, matches_among, store_pairs, text_of
+from benchmark.services.similarity.settings import KIND, threshold_of
+
+#: Dialogues and characters processed in one transaction, unless a single dialogue has more.
+SLICE, SLICE_CHARACTERS = 200, 4 << 20
+#: (key of the row, key of the dialogue, characters of its content)
+Rows = QuerySet[Any, tuple[int, int, int | None]]
+
+
+@job_kind(KIND, gettext_noop("Search for near-duplicates"), quiet=True, untrusted=True)
+def run_near_duplicates(running: Running) -> dict[str, Any]:
+    """Run a job of the kind ``near_duplicates``. Without the parameter ``import``, it is about the whole project."""
+    project = running.job.project
+    again = "import" not in running.job.parameters
+    rows = _whole(project) if again else _imported(project, running.job.parameters["import"])
+    search = _Search(project)
+    done, found = running.checkpoint.get("done", 0), running.checkpoint.get("found", 0)
+    total = rows.count()
+    for after, dialogues in _slices(rows, after=running.checkpoint.get("after", 0)):
+        with running.chunk() as chunk:
+            search.lock()
+            matches = store_pairs(project.pk, {one.pk: text_of(one) for one in dialogues}, again=again)
+            found += search.report(dialogues, [search.finding(one.head, matches.get(one.pk, [])) for one in dialogues])
+            done += len(dialogues)
+            chunk.advance(done=done, total=total, checkpoint={"after": after, "done": done, "found": found})
+    with running.chunk():
+        search.lock()
+        if again:
+            items = _gold_items(project)
+            search.report(items, [search.finding_of_item(item.head) for item in items])
+        regroup(project.pk, search.threshold)
+    return {"compared": done, "near_duplicates": found}
+
+
+def found_on_import(revision: Revision) -> CheckFinding | None:
+    """Return what the search would have found for a gold item, had it been imported with its source dialogue."""
+    return _Search(revision.dialogue.project).finding_of_item(revision)
+
+
+class _Search:
+    """The settings of one search."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._settings: CheckSettings = check_settings(project)
+        self.threshold = threshold_of(project)
+
+    def lock(self) -> None:
+        """Let one search of the project write at a time, with the newest threshold.
+
+        An import may end, and the threshold may change, while the whole project is searched.
+        """
+        SimilaritySettings.objects.get_or_create(project=self._project)
+        SimilaritySettings.objects.select_for_update().get(project=self._project)
+        self.threshold = threshold_of(self._project)
+
+    def finding(self, head: Revision | None, matches: Sequence[Match]) -> CheckFinding | None:
+        """Return the finding of a dialogue with this head; None if there is no match, or people have edited it."""
+        if head is None or head.batch_id is None or not matches or matches[0][1].percent < self.threshold:
+            return None
+        other, likeness = matches[0]
+        name = Dialogue.objects.values_list("external_id", flat=True).get(pk=other)
+        return near_duplicate_finding(head.document(), name, likeness, stage="import", settings=self._settings)
+
+    def finding_of_item(self, head: Revision | None) -> CheckFinding | None:
+        """Return the finding of a gold item: its matches are what was there before its source."""
+        if head is None or head.batch_id is None:
+            return None
+        item = head.dialogue
+        earlier = Q(created_at__lt=item.created_at) & ~Q(gold_role=GoldRole.GOLD)
+        return self.finding(head, matches_among(item.project_id, dialogue_text(head.document()), earlier))
+
+    def report(self, dialogues: Sequence[Dialogue], findings: Sequence[CheckFinding | None]) -> int:
+        """Let each dialogue have this finding, or none, unless it has changed; return how many should have one."""
+        wanted = {one.pk: (one.head_id, found) for one, found in zip(dialogues, findings, strict=True)}
+        rows = Finding.objects.filter(check_id=NEAR_DUPLICATE, dialogue__in=wanted, revision=F("dialogue__head"))
+        held = {one.dialogue_id: one for one in rows}
+        changed = [pk for pk, (_, found) in wanted.items() if not _equal(held.get(pk), found)]
+        locked = Dialogue.objects.select_for_update(of=("self",)).filter(pk__in=changed).order_by("pk")
+        for dialogue in locked.select_related("head").defer("search_text", "head__content"):
+            head, found = wanted[dialogue.pk]
+            if dialogue.head_id == head and dialogue.head is not None:
+                _replace(dialogue, dialogue.head, held.get(dialogue.pk), found)
+        return sum(found is not None for found in findings)
+
+
+def _equal(held: Finding | None, found: CheckFinding | None) -> bool:
+    if held is None or found is None:
+        return held is None and found is None
+    return (held.severity, held.value_hash, held.message) == (found.severity, found.value_hash, found.message[:1000])
+
+
+def _replace(dialogue: Dialogue, head: Revision, held: Finding | None, found: CheckFinding | None) -> None:
+    """Store the finding in place of the one that is held, and count again."""
+    change = {"error": 0, "warning": 0}
+    if held is not None:
+        held.delete()
+        change[held.severity] = change.get(held.severity, 0) - 1
+    if found is not None:
+        Finding.objects.bulk_create(finding_rows(dialogue, head, [found]))
+        change[found.severity] = change.get(found.severity, 0) + 1
+    counts = {
+        "error_count": F("error_count") + change["error"],
+        "warning_count": F("warning_count") + change["warning"],
+    }
+    Dialogue.objects.filter(pk=dialogue.pk).update(**counts)
+
+
+def _imported(project: Project, name: str) -> Rows:
+    """Return the dialogues of the import, without gold items that were made from them since."""
+    batch = ImportBatch.objects.get(project=project, public_id=name)
+    rows = Revision.objects.filter(batch=batch.job_id, sealed=False).exclude(dialogue__gold_role=GoldRole.GOLD)
+    return rows.values_list("pk", "dialogue_id", Length("dialogue__head__content"))
+
+
+def _whole(project: Project) -> Rows:
+    """Return the dialogues of the project, without gold items."""
+    rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).counted()
+    return rows.values_list("pk", "pk", Length("head__content"))
+
+
+def _gold_items(project: Project) -> list[Dialogue]:
+    rows = Dialogue.objects.filter(
+        project=project, gold_role=GoldRole.GOLD, archived_at=None, head__batch__isnull=False
+    )
+    return list(rows.order_by("pk").select_related("head__dialogue").defer("search_text", "head__content"))
+
+
+def _slices(rows: Rows, *, after: int) -> Iterator[tuple[int, list[Dialogue]]]:
+    """Return the dialogues in portions, each with the last key of ``rows`` that it comes to."""
+    while sizes := list(rows.filter(pk__gt=after).order_by("pk")[:SLICE]):
+        chosen: list[int] = []
+        room = SLICE_CHARACTERS
+        for key, pk, size in sizes:
+            room -= size or 0
+            if chosen and room < 0:
+                break
+            chosen.append(pk)
+            after = key
+        found = Dialogue.objects.filter(pk__in=chosen).select_related("head").defer("search_text")
+        yield after, list(found.order_by("pk"))
