@@ -36,19 +36,20 @@ def agreement_table(
 
 
 def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, name: str) -> Table:
-    """Return the statistics of one label. A method that all of them share is not repeated: see ``shared_method``."""
-    columns = _statistic()
-    if shared_method(figures):
-        *columns, _note = columns
-        if any(one.undefined for one in figures):
-            columns.append(Column("note", _("Note"), "words", "figure.undefined"))
+    """Return the statistics of one label, with reasons for undefined ones. ``methods`` has those of the intervals."""
+    *columns, _note = _statistic()
+    if any(one.undefined for one in figures):
+        columns.append(Column("note", _("Note"), "words", "figure.undefined"))
     return Table.listing(_rows(figures, counts, name), key=f"agreement-{label}", caption=name, columns=columns)
 
 
-def shared_method(figures: Sequence[Figure]) -> str:
-    """Return the method of the intervals if all figures with a value have the same, as a sentence; else blank."""
-    methods = {one.interval for one in figures if not one.undefined}
-    return methods.pop() if len(methods) == 1 else ""
+def methods(figures: Sequence[Figure]) -> list[tuple[str, str]]:
+    """Return the methods of the intervals, or why there are none, each with the names of its figures."""
+    names: dict[str, list[str]] = {}
+    for one in figures:
+        if not one.undefined:
+            names.setdefault(one.interval, []).append(_(one.name))
+    return [(_(", ").join(found), method) for method, found in names.items()]
 
 
 def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
