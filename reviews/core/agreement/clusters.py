@@ -36,5 +36,7 @@ def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[floa
     dialogues = n / highest
     if alone <= 1e-18:
         return highest
-    found = (alone + 2 * math.fsum(one * other * times for one, other, times in pairs)) / alone
+    shared = math.fsum(one * other * times for one, other, times in pairs)
+    # The sum of squares over dialogues is not below 0, but pairs may have been left out.
+    found = max(0.0, 1 + 2 * shared / alone)
     return max(found, highest - (highest - found) * max(0.0, 1 - CAUTION / dialogues))

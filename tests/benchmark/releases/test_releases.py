@@ -902,6 +902,9 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
         "name": "", "n": 3, "value": 1.0, "low": pytest.approx(0.438503, abs=1e-6), "high": 1.0, "undefined": "",
         "interval": {"name": "wilson", "version": 1},
     }  # fmt: skip
+    agreed = [figure for one in figures["agreement"] for figure in one["figures"]]
+    assert {"wilson"} <= {figure["interval"]["name"] for figure in agreed if figure["low"] is not None}
+    assert all(figure["interval"] is None for figure in agreed if figure["low"] is None)
     card = members(release)["README.md"].decode()
     assert "### Accuracy by stage" in card
     assert "| 3 of 3 | 100.0 % (43.9 to 100.0) |" in card

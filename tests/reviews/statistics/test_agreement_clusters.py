@@ -118,6 +118,12 @@ def test_design_effect_by_hand() -> None:
     assert "Rao and Scott" in figure.interval
 
 
+def test_pairs_that_were_left_out_make_no_variance_negative() -> None:
+    # Ten dialogues of two units; only the pairs of unequal ones are there: 1 + 2 · 10 · -0.25 / 5 = 0, then 2 · 0.15.
+    assert design_effect([(0.5, 10), (-0.5, 10)], [(0.5, -0.5, 10)]) == pytest.approx(0.3)
+    assert design_effect([(0.5, 2), (-0.5, 18)], [(0.5, -0.5, 30)]) > 0
+
+
 def test_without_variation_a_dialogue_counts_as_one() -> None:
     assert design_effect([(0.0, 12)], [(0.0, 0.0, 18)]) == pytest.approx(4.0)
     alike = percent_agreement(PatternCounts.of_dialogues([[AGREED] * 4] * 3))
