@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from annotator.core.provenance.numbers_and_dates import number_of
 from annotator.core.provenance.value_forms import fold
 
 #: Characters of a description that are read, of a list of choices, and of a default after or before its word.
@@ -18,7 +19,7 @@ _CHOICES = re.compile(
     r"(?:values?|options?|choices?|types?|modes?|units?|are|is)\b|\b(?:can|may|must|should) (?:only )?be\b|\bvalues?:"
     r"|\bsupport(?:s|ing)?\b|可选|取值|枚举|可以是|可以为|可为|支持|包括"
 )
-#: Words before examples of choices. Of these, only words of a fixed vocabulary count: an example of a name is no source.
+#: Words before examples of choices. Only words of a fixed vocabulary count: an example of a name is no source.
 _EXAMPLES = re.compile(r"\bsuch as\b|\be\.g\.|\bfor (?:example|instance)\b|\blike\b|例如|比如|如(?=['‘“\"])")
 _LEADING = re.compile(r"^(?:\W|of\b|are\b|is\b|be\b|the\b|following\b|值|项|为|是|有|：)+")
 _BETWEEN = re.compile(r"[,，、;；|/\n]|\bor\b|\band\b|或|和|及")
@@ -48,21 +49,26 @@ def described(description: str) -> Described:
         examples = _items(_list_after(raw, match.end()))
         if len(examples) > 1:
             choices.update(fold(one) for one in examples if _is_vocabulary(one))
-    return Described(_defaults(folded), frozenset(choices))
+    return Described(_with_numbers(_defaults(folded)), _with_numbers(choices))
 
 
-def _defaults(folded: str) -> frozenset[str]:
+def _with_numbers(words: set[str]) -> frozenset[str]:
+    """Return the words, and those that are numbers also as Python writes them (25.0 as 25)."""
+    return frozenset(words | {str(number) for word in words if (number := number_of(word)) is not None})
+
+
+def _defaults(folded: str) -> set[str]:
     found: set[str] = set()
     for match in _DEFAULT.finditer(folded):
         start, end = match.span()
         behind = _QUOTED.sub(lambda quoted: f" {quoted[0][1:-1].replace(' ', '_')} ", folded[end : end + _REACH])
-        found.update(each.strip(_MARKS) for each in behind.split())
+        found.update(each.strip(_MARKS) for each in re.split(r"[\s，。；（）：]+|值?[为是]", behind))
         found.update(quoted[0][1:-1] for quoted in _QUOTED.finditer(folded[end : end + _REACH]))
         # “10 by default”, “metric (default)”, “metric is the default”
         before = re.sub(r"(?: by| is the|\()\s?$| \($", "", folded[max(0, start - _BACK) : start])
         if before != folded[max(0, start - _BACK) : start]:
             found.update(each.strip(_MARKS) for each in before.split()[-3:])
-    return frozenset(found - {""})
+    return found - {""}
 
 
 def _list_after(text: str, start: int) -> str:

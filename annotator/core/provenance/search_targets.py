@@ -320,6 +320,17 @@ class Observation:
             places.setdefault((hit.path, hit.start), hit)
         return list(places.values())[:MAX_SPANS]
 
+    def text_at(self, path: str) -> str:
+        """Return the text at a JSON pointer that ``hits`` returned; the text of a number as JSON writes it."""
+        node: Any = self.root
+        for step in path.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, dict) and key in node:
+                node = node[key]
+            elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+                node = node[int(key)]
+        return node if isinstance(node, str) else json.dumps(node) if isinstance(node, int | float) else ""
+
     def _hits(self, text: Text, forms: Forms, most: int) -> list[Hit]:
         found = []
         for start, end, quality in text._spans(forms, most):
