@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from annotator.core.provenance.numbers_and_dates import number_of
+from annotator.core.provenance.numbers_in_text import number_of
 from annotator.core.provenance.value_forms import fold
 
 #: Characters of a description that are read, of a list of choices, and of a default after or before its word.
@@ -21,7 +21,7 @@ _CHOICES = re.compile(
 )
 #: Words before examples of choices. Only words of a fixed vocabulary count: an example of a name is no source.
 _EXAMPLES = re.compile(r"\bsuch as\b|\be\.g\.|\bfor (?:example|instance)\b|\blike\b|例如|比如|如(?=['‘“\"])")
-_LEADING = re.compile(r"^(?:\W|of\b|are\b|is\b|be\b|the\b|following\b|值|项|为|是|有|：)+")
+_LEADING = re.compile(r"^(?:\W|of\b|are\b|is\b|be\b|the\b|following\b|值|项|为|是|有)+")
 _BETWEEN = re.compile(r"[,，、;；|/\n]|\bor\b|\band\b|或|和|及")
 _MEANING = re.compile(r"\s*[(（:：=]|\s[–—-]\s|\s(?:for|means?|to|if|when)\s|代表|表示")
 _QUOTED = re.compile(r"'([^'\n]{1,40})'|\"([^\"\n]{1,40})\"|`([^`\n]{1,40})`|‘([^’\n]{1,40})’|“([^”\n]{1,40})”")

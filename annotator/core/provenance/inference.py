@@ -1,37 +1,11 @@
-"""Values that follow from words in a text: a relative date, a code for a language or currency.
+"""Values that follow from words in a text: a code for a language or currency.
 
 Only inferences that everybody would make in the same way. People mark all others as inferable, with the reason.
 """
 
 import re
-from datetime import date, timedelta
 
-from annotator.core.provenance.numbers_and_dates import Date, Span
-
-#: A word for a time → the days from today that it may mean, (first, last).
-_RANGES: tuple[tuple[str, int, int], ...] = (
-    ("day after tomorrow|后天", 2, 2),
-    ("today|tonight|this morning|this afternoon|this evening|今天|今晚|今日", 0, 0),
-    ("tomorrow|明天|明日|明早|明晚", 1, 1),
-    ("yesterday|last night|昨天|昨日|昨晚", -1, -1),
-    ("day before yesterday|前天", -2, -2),
-    ("days?|recently|recent|lately|upcoming|天|最近|近期", -31, 31),
-    ("fortnight|weeks?|week's|周|星期|礼拜", -35, 35),
-    ("months?|month's|monthly|个月|本月|上月|下月", -366, 366),
-    ("quarters?|季度", -366, 366),
-    ("years?|year's|annual|今年|明年|去年|年", -1827, 1827),
-)
-_WEEKDAYS = ("monday|周一|星期一", "tuesday|周二|星期二", "wednesday|周三|星期三", "thursday|周四|星期四",
-             "friday|周五|星期五", "saturday|周六|星期六", "sunday|周日|周天|星期日|星期天")  # fmt: skip
-_RANGE_PATTERNS = [
-    (re.compile("|".join(rf"\b{word}\b" if word[0].isascii() else word for word in words.split("|"))), first, last)
-    for words, first, last in _RANGES
-]
-_WEEKDAY_PATTERNS = [
-    re.compile("|".join(rf"\b{word}s?\b" if word[0].isascii() else word for word in words.split("|")))
-    for words in _WEEKDAYS
-]
-_WEEKEND = re.compile(r"\bweekends?\b|周末")
+from annotator.core.provenance.numbers_in_text import Span
 
 #: Code → the words for it. Languages by ISO 639-1, currencies by ISO 4217, both in their usual spelling.
 _CODES: dict[str, str] = {
@@ -60,34 +34,3 @@ def named_code(folded_value: str, folded_text: str) -> Span | None:
     pattern = _CODE_PATTERNS.get(folded_value.partition("-")[0])
     match = pattern.search(folded_text) if pattern else None
     return match.span() if match else None
-
-
-def relative_date(wanted: tuple[Date, ...], today: Date, folded_text: str) -> Span | None:
-    """Return the span in a folded text that names, seen from ``today``, a time that includes a wanted date, else None.
-
-    Words for longer times (week, month) include every day that far from today in either direction, so a hit means that
-    a date may have been inferred, not that it was inferred correctly.
-    """
-    now = _day(today)
-    for one in wanted:
-        day = _day(one)
-        if now is None or day is None:
-            continue
-        distance = (day - now) // timedelta(days=1)
-        for pattern, first, last in _RANGE_PATTERNS:
-            if first <= distance <= last and (match := pattern.search(folded_text)):
-                return match.span()
-        if abs(distance) <= 15:
-            match = _WEEKDAY_PATTERNS[day.weekday()].search(folded_text)
-            match = match or (_WEEKEND.search(folded_text) if day.weekday() > 3 else None)
-            if match:
-                return match.span()
-    return None
-
-
-def _day(one: Date) -> date | None:
-    year, month, day = one
-    try:
-        return date(year, month, day or 1) if year else None
-    except ValueError:
-        return None

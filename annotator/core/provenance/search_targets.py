@@ -10,18 +10,8 @@ from bisect import bisect_right
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from annotator.core.provenance.numbers_and_dates import (
-    Date,
-    Span,
-    Time,
-    dates_in,
-    has_scaled,
-    may_be_spelt,
-    may_hold_date,
-    numbers_in,
-    plainly,
-    times_in,
-)
+from annotator.core.provenance.dates_in_text import Date, Time, dates_in, may_hold_date, times_in
+from annotator.core.provenance.numbers_in_text import Span, has_scaled, may_be_spelt, numbers_in, plainly
 from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.exact_json import pointer
@@ -213,7 +203,10 @@ class Text:
         if not self._work.spend(ITEM * (sum(len(days) for _, days in there) + len(self.times))):
             return []
         days = [
-            span for year, others in there for other, span in others if year is None or other is None or year == other
+            span
+            for year, others in there
+            for other, span in others
+            if year == other or year is None or (other is None and forms.yearless)
         ]
         if not forms.times:
             return days

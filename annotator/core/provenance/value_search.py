@@ -1,12 +1,14 @@
 """Find the nearest place where each value of a call is visible. The search stops at the first source."""
 
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.inference import named_code, relative_date
-from annotator.core.provenance.numbers_and_dates import Span
+from annotator.core.provenance.inference import named_code
+from annotator.core.provenance.numbers_in_text import Span
+from annotator.core.provenance.relative_dates import Meant, day_of, days_meant, stays
 from annotator.core.provenance.schema_values import Given, given_by_schema
 from annotator.core.provenance.scope import CallScope, DocumentScope, SearchTarget, TaskScope, text_of, text_size
 from annotator.core.provenance.search_targets import Body
@@ -64,11 +66,12 @@ _BY_PATTERN = 16
 class Finder:
     """Finds values in the places of one document and caches the results, task by task."""
 
-    __slots__ = ("_ends", "_found", "scope")
+    __slots__ = ("_days", "_ends", "_found", "scope")
 
     def __init__(self, scope: DocumentScope) -> None:
         self.scope = scope
         self._found: dict[int, list[Found]] = {}
+        self._days: dict[tuple[str, date], list[Meant]] = {}
         # Number of earlier places before each task.
         self._ends: list[int] = []
         at = 0
@@ -82,7 +85,7 @@ class Finder:
         if index not in self._found:
             task = self.scope.tasks[index]
             self._found[index] = [
-                self._find(index, task, call, path, _forms(call, path, value))
+                self._find(index, task, call, path, _near(task, _forms(call, path, value)))
                 for call in task.calls
                 for path, value in call.leaves
             ]
@@ -123,18 +126,44 @@ class Finder:
                     found.inferred.append((target, span))
                     found.origin = Origin.MESSAGE if target is task.message else Origin.REPLY
                     return True
-        if forms.dates:
+        days = _days(forms)
+        return days is not None and self._by_day(task, found, days, said)
+
+    def _by_day(self, task: TaskScope, found: Found, days: tuple[date, date], said: list[SearchTarget]) -> bool:
+        """Search for words from which a day, month or year follows: “tomorrow”, or a date and “for three nights”."""
+        first, last = days
+        for words in said:
+            starts = [
+                (start, span)
+                for (year, month, day), span in text_of(words).dates
+                if (start := _date(year or first.year, month, day)) is not None
+            ]
+            meant: list[tuple[Meant, tuple[SearchTarget, Span] | None]] = []
+            if starts:
+                meant += [(one, None) for one in stays(text_of(words).folded, starts)]
             for target in task.env:
                 for today, span in text_of(target).dates:
-                    for words in said:
-                        if not self.scope.work.spend(LOOK + 10 * _BY_PATTERN * text_size(words)):
-                            return False
-                        named = relative_date(forms.dates, today, text_of(words).folded)
-                        if named:
-                            found.inferred += [(words, named), (target, span)]
-                            found.origin = Origin.ENV_INFO
-                            return True
+                    now = day_of(today)
+                    if now is not None and self.scope.work.spend(LOOK):
+                        meant += [(one, (target, span)) for one in self._meant(words, now[0])]
+            for one, since in meant:
+                if one.first <= last and first <= one.last:
+                    found.inferred += [(words, one.span), *([since] if since else [])]
+                    found.origin = Origin.ENV_INFO if since else Origin.MESSAGE
+                    return True
         return False
+
+    def _meant(self, words: SearchTarget, today: date) -> list[Meant]:
+        """Return what the words for days in a text mean, and the ends of stays that begin then (cached)."""
+        key = (words.anchor, today)
+        if key not in self._days:
+            text = text_of(words)
+            if not self.scope.work.spend(10 * _BY_PATTERN * len(text.folded)):
+                return []
+            meant = days_meant(text.folded, today, [span for _, span in text.dates])
+            starts = [(one.first, one.span) for one in meant if one.first == one.last]
+            self._days[key] = meant + stays(text.folded, starts)
+        return self._days[key]
 
     def _whole(self, index: int, task: TaskScope, found: Found) -> bool:
         """Search for the value as a whole, from the nearest place to the farthest."""
@@ -207,6 +236,31 @@ def _forms(call: CallScope, path: tuple[Any, ...], value: Any) -> Forms:
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     properties = call.tool.parameters.get("properties") if call.tool is not None else None
     return forms_for(name, value, properties if isinstance(properties, dict) else ())
+
+
+def _date(year: int, month: int, day: int | None) -> date | None:
+    whole = day_of((year, month, day)) if day else None
+    return whole[0] if whole else None
+
+
+def _days(forms: Forms) -> tuple[date, date] | None:
+    """Return the first and last day that a value names: of a date, a month or a year."""
+    if forms.dates:
+        return day_of(forms.dates[0])
+    year = forms.number
+    return (date(year, 1, 1), date(year, 12, 31)) if type(year) is int and 1900 < year < 2100 else None
+
+
+#: “July 5” is a day within this many days of today; with another year, the text does not give it.
+_NEAR = 366
+
+
+def _near(task: TaskScope, forms: Forms) -> Forms:
+    """Return the forms of a date so that it is also found without its year, if it is near the dates of env_info."""
+    days = _days(forms) if forms.dates else None
+    todays = [day_of(today) for target in task.env for today, _ in text_of(target).dates] if days else []
+    distances = [abs((days[0] - now[0]).days) for now in todays if days and now]
+    return forms if not distances or min(distances) <= _NEAR else forms.with_year()
 
 
 def _says(body: Body, forms: Forms) -> bool:

@@ -6,7 +6,8 @@ import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.provenance import Origin, trace
-from annotator.core.provenance.numbers_and_dates import dates_in, numbers_in, times_in
+from annotator.core.provenance.dates_in_text import dates_in, times_in
+from annotator.core.provenance.numbers_in_text import numbers_in
 from annotator.core.provenance.scope import MAX_LEAVES as MAX_VALUES
 from annotator.core.provenance.scope import MAX_LEAVES_OF_ALL
 from annotator.core.provenance.search_targets import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
