@@ -21,6 +21,8 @@ _CHOICES = re.compile(
 )
 #: Words before examples of choices. Only words of a fixed vocabulary count: an example of a name is no source.
 _EXAMPLES = re.compile(r"\bsuch as\b|\be\.g\.|\bfor (?:example|instance)\b|\blike\b|例如|比如|如(?=['‘“\"])")
+#: (Buy/Sell)
+_IN_BRACKETS = re.compile(r"[(\[](\w[\w-]{0,20}(?:/\w[\w-]{0,20}){1,9})[)\]]")
 _LEADING = re.compile(r"^(?:\W|of\b|are\b|is\b|be\b|the\b|following\b|值|项|为|是|有)+")
 _BETWEEN = re.compile(r"[,，、;；|/\n]|\bor\b|\band\b|或|和|及")
 _MEANING = re.compile(r"\s*[(（:：=]|\s[–—-]\s|\s(?:for|means?|to|if|when)\s|代表|表示")
@@ -45,6 +47,8 @@ def described(description: str) -> Described:
     choices: set[str] = set()
     for match in _CHOICES.finditer(folded):
         choices.update(_items(_list_after(folded, match.end())))
+    for match in _IN_BRACKETS.finditer(folded):
+        choices.update(match[1].split("/"))
     for match in _EXAMPLES.finditer(folded):
         examples = _items(_list_after(raw, match.end()))
         if len(examples) > 1:

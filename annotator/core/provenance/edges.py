@@ -110,7 +110,7 @@ _OPEN = frozenset({Origin.INFERABLE, Origin.SCHEMA, Origin.NOWHERE, Origin.UNKNO
 
 
 def _supports(found: Found, target: SearchTarget) -> bool:
-    if found.origin in _OPEN or target.body.has(found.forms):
+    if found.origin in _OPEN or target.step in found.derived or target.body.has(found.forms):
         return True
     content_words, _ = found.forms.tokens
     return any(target.body.has(forms) for forms in content_words)
@@ -145,9 +145,15 @@ def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable") 
     name = _name(found)
     for position in positions(call.sees):
         target = task.observations.get(position)
-        if target is None or not target.body.has(forms):
+        if target is None:
             continue
-        best = _best(target, forms, name, common=found.origin is Origin.COMMON)
+        if target.step in found.derived:
+            hit = found.derived[target.step].hit
+            best: tuple[Hit, float] | None = (hit, affinity(name, hit.path or ""))
+        elif target.body.has(forms):
+            best = _best(target, forms, name, common=found.origin is Origin.COMMON)
+        else:
+            continue
         if best is None:
             continue
         if call.above >> position & 1:
@@ -160,8 +166,10 @@ def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable") 
     chosen = max(candidates, key=_preference)
     if found.origin is Origin.COMMON:
         return chosen
-    shown = _shown(chosen)
     only = len(candidates) == 1
+    if found.derived:
+        return replace(chosen, certain=only and found.derived[chosen.target.step].named)
+    shown = _shown(chosen)
     return replace(chosen, certain=is_certain(forms, name, chosen.hit, chosen.affinity, shown, only=only))
 
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from annotator.core.provenance.dates_in_text import Date
-from annotator.core.provenance.numbers_in_text import Span, count_of
+from annotator.core.provenance.number_words import Span, count_of
 
 #: Phrases that are read in one text.
 MAX_PHRASES = 200

@@ -21,9 +21,22 @@ def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> G
 
     Defaults and choices that are only in the description (“Default value: economy”) count like others.
     """
-    if tool is None:
+    schema = _schema_at(tool, path)
+    found = _given(schema, "", forms) if schema is not None else None
+    if tool is None or found is None:
         return None
-    schema: Any = tool.parameters
+    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
+    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
+
+
+def described_in(tool: Tool | None, path: tuple[Any, ...]) -> str:
+    """Return the description of the argument at a path; empty if there is none."""
+    text = (_schema_at(tool, path) or {}).get("description")
+    return text if isinstance(text, str) else ""
+
+
+def _schema_at(tool: Tool | None, path: tuple[Any, ...]) -> dict[str, Any] | None:
+    schema: Any = tool.parameters if tool is not None else None
     for step in path:
         if not isinstance(schema, dict):
             return None
@@ -34,11 +47,7 @@ def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> G
         else:
             properties = schema.get("properties")
             schema = properties.get(step) if isinstance(properties, dict) else None
-    found = _given(schema, "", forms) if isinstance(schema, dict) else None
-    if found is None:
-        return None
-    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
-    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
+    return schema if isinstance(schema, dict) else None
 
 
 def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:

@@ -58,8 +58,8 @@ def squash(folded: str) -> str:
 class Forms:
     """A text or number of an argument, in every form in which it is searched for.
 
-    ``common``: found everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that a hit
-    is weak evidence (all common values, and whole numbers below ten). ``written``: a long text that somebody composed.
+    ``common``: found everywhere (empty, 0, 1, −1, one letter, marks), so it needs no source. ``small``: so common that
+    a hit is weak evidence (common values, whole numbers below ten). ``written``: a long text that somebody composed.
     ``foreign``: for a small number, words after it that show that it counts something else (two guests are not in “2
     nights”). ``core``: the part that does not change with spacing and punctuation: its longest run of digits, or its
     first two characters of a script without spaces. ``yearless``: a date is also found where its year is not given.
@@ -87,7 +87,9 @@ class Forms:
         self.number = number = number_of(value)
         self.folded = folded = fold(value.strip()) if isinstance(value, str) else ""
         self.common = not folded if number is None else number in (0, 1, -1)
-        self.common = self.common or (len(folded) == 1 and folded.isascii() and number is None)
+        if number is None and not self.common:
+            # A single letter; marks such as “..” and “*”.
+            self.common = (len(folded) == 1 and folded.isascii()) or (len(folded) < 4 and squash(folded) == "")
         self.small = self.common or (number is not None and number == int(number) and abs(number) < 10)
         self.dates: tuple[Date, ...] = ()
         self.times: tuple[Time, ...] = ()

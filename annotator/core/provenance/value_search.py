@@ -6,12 +6,21 @@ from enum import StrEnum
 from typing import Any
 
 from annotator.core.graph.dag import positions
-from annotator.core.provenance.inference import named_code
-from annotator.core.provenance.numbers_in_text import Span
+from annotator.core.provenance.derivations import Derived, derived
+from annotator.core.provenance.named_codes import is_named, named_code
+from annotator.core.provenance.number_words import Span
 from annotator.core.provenance.relative_dates import Meant, day_of, days_meant, stays
-from annotator.core.provenance.schema_values import Given, given_by_schema
-from annotator.core.provenance.scope import CallScope, DocumentScope, SearchTarget, TaskScope, text_of, text_size
-from annotator.core.provenance.search_targets import Body
+from annotator.core.provenance.schema_values import Given, described_in, given_by_schema
+from annotator.core.provenance.scope import (
+    CallScope,
+    DocumentScope,
+    SearchTarget,
+    SourceKind,
+    TaskScope,
+    text_of,
+    text_size,
+)
+from annotator.core.provenance.search_targets import Body, Hit, Quality
 from annotator.core.provenance.value_forms import Forms, forms_for
 from annotator.core.provenance.work_budget import LOOK
 from annotator.core.schema.exact_json import pointer
@@ -44,7 +53,8 @@ class Found:
 
     ``observed`` is a bitset of the visible steps of this task that returned it; filled only if the value is not found
     nearer. ``exchange`` and ``turn`` are those of the nearest earlier place; -1 if there is none. ``by_words``: only
-    its words were found, one by one. ``inferred``: the words it follows from, if it is not found itself.
+    its words were found, one by one. ``inferred``: the places it follows from, if it is not found itself; ``derived``:
+    those of them in observations of this task, by the step.
     """
 
     call: CallScope
@@ -56,7 +66,8 @@ class Found:
     turn: int = -1
     given: Given | None = None
     by_words: bool = False
-    inferred: list[tuple[SearchTarget, Span]] = field(default_factory=list)
+    inferred: list[tuple[SearchTarget, Hit]] = field(default_factory=list)
+    derived: dict[str, Derived] = field(default_factory=dict)
 
 
 #: Searching for words from which a value follows takes this many times as long as searching for the value.
@@ -106,52 +117,70 @@ class Finder:
             found.origin = Origin.COMMON
         elif forms.written:
             found.origin = Origin.WRITTEN
-        elif not (self._whole(index, task, found) or self._inferred(task, found) or self._by_words(index, task, found)):
+        elif not (
+            self._whole(index, task, found)
+            or self._inferred(index, task, found)
+            or self._derived(index, task, found)
+            or self._by_words(index, task, found)
+        ):
             missing = task.missing & call.sees or not self.scope.complete[index]
             # Without env_info, the dialogue's current date is not known.
             undated = not task.env and (forms.dates or (type(forms.number) is int and 1900 < forms.number < 2100))
             found.origin = Origin.UNKNOWN if missing or undated or work.spent else Origin.NOWHERE
         return found
 
-    def _inferred(self, task: TaskScope, found: Found) -> bool:
-        """Search for inferences that everybody makes: a code that a word names, a date relative to today."""
-        forms = found.forms
-        said = [task.message, *(target for position, target in task.said if found.call.sees >> position & 1)]
-        if 1 < len(forms.folded) < 6:
-            for target in said:
-                if not self.scope.work.spend(_BY_PATTERN * text_size(target)):
-                    return False
-                span = named_code(forms.folded, text_of(target).folded)
-                if span:
-                    found.inferred.append((target, span))
-                    found.origin = Origin.MESSAGE if target is task.message else Origin.REPLY
-                    return True
-        days = _days(forms)
-        return days is not None and self._by_day(task, found, days, said)
-
-    def _by_day(self, task: TaskScope, found: Found, days: tuple[date, date], said: list[SearchTarget]) -> bool:
-        """Search for words from which a day, month or year follows: “tomorrow”, or a date and “for three nights”."""
-        first, last = days
-        for words in said:
-            starts = [
-                (start, span)
-                for (year, month, day), span in text_of(words).dates
-                if (start := _date(year or first.year, month, day)) is not None
-            ]
-            meant: list[tuple[Meant, tuple[SearchTarget, Span] | None]] = []
-            if starts:
-                meant += [(one, None) for one in stays(text_of(words).folded, starts)]
-            for target in task.env:
-                for today, span in text_of(target).dates:
-                    now = day_of(today)
-                    if now is not None and self.scope.work.spend(LOOK):
-                        meant += [(one, (target, span)) for one in self._meant(words, now[0])]
-            for one, since in meant:
-                if one.first <= last and first <= one.last:
-                    found.inferred += [(words, one.span), *([since] if since else [])]
-                    found.origin = Origin.ENV_INFO if since else Origin.MESSAGE
-                    return True
+    def _inferred(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search the user's words for inferences that everybody makes: a code that a word names, a day they mean."""
+        forms, call = found.forms, found.call
+        named, days = is_named(forms.folded), _days(forms)
+        if not named and days is None:
+            return False
+        said = [(Origin.MESSAGE, task.message)]
+        said += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
+        said += [
+            (Origin.EARLIER, target)
+            for target in reversed(self.earlier(index))
+            if target.kind is SourceKind.EARLIER_MESSAGE
+        ]
+        for origin, words in said:
+            if not self.scope.work.spend(_BY_PATTERN * text_size(words)):
+                return False
+            span = named_code(forms.folded, text_of(words).folded) if named else None
+            if span:
+                found.inferred.append((words, _inside(span)))
+            elif days is not None and (places := self._by_day(task, words, days)):
+                found.inferred += places
+                origin = Origin.ENV_INFO if len(places) > 1 and origin is not Origin.EARLIER else origin
+            else:
+                continue
+            found.origin = origin
+            if origin is Origin.EARLIER:
+                found.exchange, found.turn = words.exchange, words.turn
+            return True
         return False
+
+    def _by_day(self, task: TaskScope, words: SearchTarget, days: tuple[date, date]) -> list[tuple[SearchTarget, Hit]]:
+        """Return from where a day, month or year follows: from “tomorrow” and env_info, or from a date and “for three
+        nights”; empty if from nothing.
+        """
+        first, last = days
+        starts = [
+            (start, span)
+            for (year, month, day), span in text_of(words).dates
+            if (start := _date(year or first.year, month, day)) is not None
+        ]
+        for one in stays(text_of(words).folded, starts) if starts else ():
+            if one.first <= last and first <= one.last:
+                return [(words, _inside(one.span))]
+        for target in task.env:
+            for today, span in text_of(target).dates:
+                now = day_of(today)
+                if now is None or not self.scope.work.spend(LOOK):
+                    continue
+                for one in self._meant(words, now[0]):
+                    if one.first <= last and first <= one.last:
+                        return [(words, _inside(one.span)), (target, _inside(span))]
+        return []
 
     def _meant(self, words: SearchTarget, today: date) -> list[Meant]:
         """Return what the words for days in a text mean, and the ends of stays that begin then (cached)."""
@@ -197,6 +226,38 @@ class Finder:
             found.origin = Origin.EARLIER
         return found.origin is not Origin.NOWHERE
 
+    def _derived(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search for something from which the value follows: another unit, more decimals, an id's other form."""
+        call, work = found.call, self.scope.work
+        name = next((step for step in reversed(found.path) if isinstance(step, str)), "")
+        description = described_in(call.tool, found.path)
+
+        def follows(target: SearchTarget) -> Derived | None:
+            return derived(found.forms, name, description, target.body, work)
+
+        near = [(Origin.MESSAGE, task.message), *((Origin.ENV_INFO, target) for target in task.env)]
+        near += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
+        for origin, target in near:
+            if one := follows(target):
+                found.origin = origin
+                found.inferred.append((target, one.hit))
+                return True
+        for position in positions(call.sees):
+            observation = task.observations.get(position)
+            if observation is not None and (one := follows(observation)):
+                found.origin = Origin.OBSERVATION
+                found.observed |= 1 << position
+                found.derived[observation.step] = one
+                found.inferred.append((observation, one.hit))
+        if found.observed:
+            return True
+        for target in reversed(self.earlier(index)):
+            if one := follows(target):
+                found.origin, found.exchange, found.turn = Origin.EARLIER, target.exchange, target.turn
+                found.inferred.append((target, one.hit))
+                return True
+        return False
+
     def _by_words(self, index: int, task: TaskScope, found: Found) -> bool:
         """Find a text of several words by its words: at least half of its content words and all its specific ones must
         have been seen so far. The place with the last of them is its source.
@@ -236,6 +297,10 @@ def _forms(call: CallScope, path: tuple[Any, ...], value: Any) -> Forms:
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     properties = call.tool.parameters.get("properties") if call.tool is not None else None
     return forms_for(name, value, properties if isinstance(properties, dict) else ())
+
+
+def _inside(span: Span) -> Hit:
+    return Hit(*span, Quality.INSIDE)
 
 
 def _date(year: int, month: int, day: int | None) -> date | None:
