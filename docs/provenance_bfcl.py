@@ -2,15 +2,14 @@
 
     .venv/bin/python docs/provenance_bfcl.py FOLDER [--wrong]
 
-FOLDER contains multi_turn_base.json, gold_executions.jsonl and the func_doc_*.json files. Each turn is a task with the
-gold calls and what they returned. The values are right by definition, so every finding is a false alarm, except where
-the gold call guesses what nobody has said.
+FOLDER contains multi_turn_base.json, gold_executions.jsonl, gold_findings.jsonl and func_doc_*.json. Each turn is a task
+with the gold calls and what they returned. A value without a source is a false alarm, except where gold_findings.jsonl
+says that the gold call uses what the dialogue does not tell: a look-up is missing, or only the initial state has it.
 """
 
 import argparse
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from annotator.core.schema import read_document
 from annotator.core.schema.toolsets import CompiledToolset
 
 
-def read_folder(folder: Path) -> tuple[list[dict[str, Any]], CompiledToolset]:
-    """The tasks as documents, and all tools."""
+def read_folder(folder: Path) -> tuple[dict[str, dict[str, Any]], CompiledToolset]:
+    """The tasks by name as documents, and all tools."""
     tools = []
     for file in sorted(folder.glob("func_doc_*.json")):
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -30,9 +29,8 @@ def read_folder(folder: Path) -> tuple[list[dict[str, Any]], CompiledToolset]:
             parameters = {**one["parameters"], "type": "object"}
             tools.append({"type": "function", "function": {"name": one["name"], "parameters": parameters}})
     said = {one["id"]: one["question"] for one in _lines(folder / "multi_turn_base.json")}
-    return [
-        _document(one, said[one["id"]]) for one in _lines(folder / "gold_executions.jsonl")
-    ], CompiledToolset.of_tools(tools)
+    gold = {one["id"]: _document(one, said[one["id"]]) for one in _lines(folder / "gold_executions.jsonl")}
+    return gold, CompiledToolset.of_tools(tools)
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:
@@ -59,12 +57,19 @@ def _document(gold: dict[str, Any], turns: list[list[dict[str, str]]]) -> dict[s
     return read_document({"kind": "multi_turn", "language": "en", "tasks": tasks, "env_info": "An assistant."})
 
 
-def origins(folder: Path) -> list[tuple[int, ArgumentTrace]]:
-    """Pairs (number of the task, value) of all gold values."""
+def hidden_values(folder: Path) -> set[tuple[str, str]]:
+    """Pairs (name of the task, value) that the dialogue does not tell, by the published findings."""
+    kinds = ("value_only_in_initial_state", "look_up_missing")
+    found = _lines(folder / "gold_findings.jsonl")
+    return {(one["task"], str(one["value"])) for one in found if one["kind"] in kinds}
+
+
+def gold_values(folder: Path) -> list[tuple[str, ArgumentTrace]]:
+    """Pairs (name of the task, value) of all gold values."""
     documents, toolset = read_folder(folder)
     return [
-        (number, argument)
-        for number, document in enumerate(documents)
+        (name, argument)
+        for name, document in documents.items()
         for task in trace(document, toolset).tasks
         for call in task.calls
         for argument in call.arguments
@@ -79,16 +84,16 @@ def main() -> None:
     options = parser.parse_args()
     if not (options.folder / "gold_executions.jsonl").is_file():
         parser.error(f"{options.folder} does not contain gold_executions.jsonl; see the data beside the checkout.")
-    found = origins(options.folder)
-    counts = Counter(argument.origin for _, argument in found)
-    print("| gold values | with a source | unknown | without |")
-    print("|---|---|---|---|")
-    missing = counts[Origin.NOWHERE]
-    sourced = len(found) - missing - counts[Origin.UNKNOWN]
-    print(f"| {len(found)} | {sourced / len(found):.1%} | {counts[Origin.UNKNOWN]} | {missing} |")
-    for number, argument in found if options.wrong else ():
-        if argument.origin is Origin.NOWHERE:
-            print(f"task {number}: {argument.anchor}: {argument.value!r}")
+    found = gold_values(options.folder)
+    hidden = hidden_values(options.folder)
+    missing = [(name, one) for name, one in found if one.origin is Origin.NOWHERE]
+    alarms = [(name, one) for name, one in missing if (name, str(one.value)) not in hidden]
+    sourced = 1 - len(alarms) / (len(found) - len(missing) + len(alarms))
+    print("| gold values | without a source | of these not in the dialogue | false alarms | others without a finding |")
+    print("|---|---|---|---|---|")
+    print(f"| {len(found)} | {len(missing)} | {len(missing) - len(alarms)} | {len(alarms)} | {sourced:.1%} |")
+    for name, argument in alarms if options.wrong else ():
+        print(f"{name}: {argument.anchor}: {argument.value!r}")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ _TO = r"\s?(?:-|–|to|and|or|until|till|through)\s?(?:the )?"
 _RUN = re.compile(r"\d[\d/.\-]{4,24}")
 _YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})(?:\2(\d{1,2}))?(?!\d)")
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)")
+_MONTH_YEAR = re.compile(r"(\d{1,2})/((?:19|20)\d\d)(?![\d/])")
 _FLAT = re.compile(r"((?:19|20)\d\d)(\d\d)(\d\d)(?!\d)")
 _MONTH = re.compile(rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b")
 _BEFORE_MONTH = re.compile(
@@ -118,6 +119,10 @@ def _dates_in_digits(folded: str) -> Iterator[tuple[Date, Span]]:
             yield (year, second, first), span
             if first != second:
                 yield (year, first, second), span
+            continue
+        match = _MONTH_YEAR.match(text)
+        if match:
+            yield (int(match[2]), int(match[1]), None), (start, start + match.end())
             continue
         match = _FLAT.match(text)
         if match and not (start and folded[start - 1].isalpha() and folded[start - 1].isascii()):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from annotator.core.provenance.quantities import is_converted, sizes_asked, unit_of_key
 from annotator.core.provenance.search_targets import Body, Hit, Observation, Quality, Text
 from annotator.core.provenance.value_forms import Forms, forms_of
-from annotator.core.provenance.work_budget import LOOK, Work
+from annotator.core.provenance.work_budget import ITEM, LOOK, Work
 
 #: Digits that an id needs, so that another prefix or leading zeros do not make it another.
 _ID_DIGITS = 3
@@ -50,7 +50,7 @@ def derived(forms: Forms, name: str, description: str, body: Body, work: Work) -
         return found
     if forms.dates:
         return _from_seconds(forms, body, work)
-    return _joined(forms, body) if isinstance(body, Observation) else None
+    return _joined(forms, body, work) if isinstance(body, Observation) else None
 
 
 def _same_as(forms: Forms) -> Iterator[Forms]:
@@ -86,6 +86,8 @@ def _in_other_unit(number: int | float, name: str, description: str, body: Body,
     if not asked or not number:
         return None
     text = body.text if isinstance(body, Observation) else body
+    if not work.spend(ITEM // 10 * len(text.quantities)):
+        return None
     for one in text.quantities:
         if is_converted(number, one.what, one.base, one.size, asked):
             return _at(body, *one.span)
@@ -104,6 +106,8 @@ def _rounded(number: int | float, body: Body, work: Work) -> Derived | None:
     """Return a number with more decimals that the value is when rounded."""
     decimals = len(str(number).partition(".")[2]) if isinstance(number, float) and "e" not in str(number) else 0
     if not decimals and abs(number) < _ROUNDED:
+        return None
+    if isinstance(body, Text) and not work.spend(ITEM // 10 * len(body.numbers)):
         return None
     places = (
         ((Hit(0, len(str(other)), Quality.INSIDE, path, True), other) for path, other in body.numbers(work))
@@ -136,12 +140,15 @@ def _from_seconds(forms: Forms, body: Body, work: Work) -> Derived | None:
     return None
 
 
-def _joined(forms: Forms, body: Observation) -> Derived | None:
+def _joined(forms: Forms, body: Observation, work: Work) -> Derived | None:
     """Return the first of several texts of an observation that together are the value: a folder and a file."""
     value = left = forms.folded
-    parts = sorted({line for line in body.text.folded.split("\n") if _PART <= len(line) < len(value) and line in value})
+    lines = body.text.folded.split("\n")
+    if not work.spend(ITEM // 10 * len(lines)):
+        return None
+    parts = {line for line in lines if _PART <= len(line) < len(value) and line in value}
     used: list[str] = []
-    for part in sorted(parts, key=len, reverse=True):
+    for part in sorted(parts, key=lambda part: (-len(part), part)):
         if part in left and len(used) < _PARTS:
             left = left.replace(part, "\n", 1)
             used.append(part)

@@ -105,13 +105,17 @@ def _is_data_key(forms: Forms, hit: Hit) -> bool:
 
 
 def _is_fragment(forms: Forms, hit: Hit, shown: str) -> bool:
-    """Return whether a value is part of a code such as AX-2026-15; the last number of a link is none."""
+    """Return whether a value is part of a code such as AX-2026-15. A long number in a link and the name in an e-mail
+    address are none.
+    """
     start = end = hit.start
     while start > 0 and not shown[start - 1].isspace():
         start -= 1
     end = hit.end
     while end < len(shown) and not shown[end].isspace():
         end += 1
+    if start == hit.start and shown[hit.end : hit.end + 1] == "@":
+        return False
     around = (shown[start : hit.start] + shown[hit.end : end]).strip(".,;:!?()[]{}\"'“”‘’「」，。：；（）$€£¥%#")
     if not around or not any(c.isascii() and c.isalnum() for c in around):
         return False

@@ -53,10 +53,8 @@ _MIXED = re.compile(
 _DIGIT = f"(?:{'|'.join(_UNITS[:10])}|oh)"
 #: Digits said one by one.
 _DICTATED = re.compile(rf"\b{_DIGIT}(?:[ -]{_DIGIT}){{2,19}}\b")
-_ANY = re.compile(
-    rf"\b(?:{'|'.join((*_UNITS, *(ten[:-1] for ten in _TENS), *_ORDINALS, *_ALONE, *_PARTS, 'hundred', *_LARGE_WORDS))})"
-    r"|\d/\d"
-)
+_STARTS = (*_UNITS, *(ten[:-1] for ten in _TENS), *_ORDINALS, *_ALONE, *_PARTS, "hundred", *_LARGE_WORDS)
+_ANY = re.compile(rf"\b(?:{'|'.join(_STARTS)})|\d/\d")
 
 _HAN_DIGITS = {**{sign: value for value, sign in enumerate("零一二三四五六七八九")}, "〇": 0, "两": 2, "俩": 2, "仨": 3}
 #: The numerals of banks and contracts.

@@ -1,8 +1,10 @@
 """Find the nearest place where each value of a call is visible. The search stops at the first source."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+from itertools import islice
 from typing import Any
 
 from annotator.core.graph.dag import positions
@@ -22,7 +24,7 @@ from annotator.core.provenance.scope import (
 )
 from annotator.core.provenance.search_targets import Body, Hit, Quality
 from annotator.core.provenance.value_forms import Forms, forms_for
-from annotator.core.provenance.work_budget import LOOK
+from annotator.core.provenance.work_budget import ITEM, LOOK
 from annotator.core.schema.exact_json import pointer
 
 
@@ -164,6 +166,8 @@ class Finder:
         nights”; empty if from nothing.
         """
         first, last = days
+        if not self.scope.work.spend(ITEM * len(text_of(words).dates)):
+            return []
         starts = [
             (start, span)
             for (year, month, day), span in text_of(words).dates
@@ -172,14 +176,12 @@ class Finder:
         for one in stays(text_of(words).folded, starts) if starts else ():
             if one.first <= last and first <= one.last:
                 return [(words, _inside(one.span))]
-        for target in task.env:
-            for today, span in text_of(target).dates:
-                now = day_of(today)
-                if now is None or not self.scope.work.spend(LOOK):
-                    continue
-                for one in self._meant(words, now[0]):
-                    if one.first <= last and first <= one.last:
-                        return [(words, _inside(one.span)), (target, _inside(span))]
+        for today, target, span in _todays(task):
+            if not self.scope.work.spend(LOOK):
+                break
+            for one in self._meant(words, today):
+                if one.first <= last and first <= one.last:
+                    return [(words, _inside(one.span)), (target, _inside(span))]
         return []
 
     def _meant(self, words: SearchTarget, today: date) -> list[Meant]:
@@ -320,11 +322,22 @@ def _days(forms: Forms) -> tuple[date, date] | None:
 _NEAR = 366
 
 
+#: Dates of env_info that may be today's.
+_MOST_TODAYS = 20
+
+
+def _todays(task: TaskScope) -> Iterator[tuple[date, SearchTarget, Span]]:
+    """Yield the first dates of env_info, of which one is today's, and where they are."""
+    dates = ((day_of(today), target, span) for target in task.env for today, span in text_of(target).dates)
+    for days, target, span in islice(dates, _MOST_TODAYS):
+        if days is not None:
+            yield days[0], target, span
+
+
 def _near(task: TaskScope, forms: Forms) -> Forms:
     """Return the forms of a date so that it is also found without its year, if it is near the dates of env_info."""
     days = _days(forms) if forms.dates else None
-    todays = [day_of(today) for target in task.env for today, _ in text_of(target).dates] if days else []
-    distances = [abs((days[0] - now[0]).days) for now in todays if days and now]
+    distances = [abs((days[0] - today).days) for today, _, _ in _todays(task)] if days else []
     return forms if not distances or min(distances) <= _NEAR else forms.with_year()
 
 
