@@ -1,31 +1,24 @@
 """Calls that use values returned by other calls: suggested, missing and unsupported dependencies."""
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from annotator.core.graph.dag import positions
+from annotator.core.provenance.edge_certainty import affinity, is_certain, is_evidence, words_of
 from annotator.core.provenance.scope import CallScope, SearchTarget, TaskScope, anchor_below, is_acknowledgement
-from annotator.core.provenance.search_targets import Hit, Quality, Text
-from annotator.core.provenance.value_forms import Forms, is_specific
+from annotator.core.provenance.search_targets import Hit, Observation, Quality, Text
+from annotator.core.provenance.value_forms import Forms
 from annotator.core.provenance.value_search import Finder, Found, Origin
 from annotator.core.provenance.work_budget import PLACE, Work
-
-_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[\u3400-\u9fff]")
-#: Common words in argument names that match any key.
-_NEUTRAL = frozenset({"id", "ids", "the", "of", "list", "value", "name", "code", "number", "key"})
-#: A plain word shorter than this, inside a longer text, is not evidence of its source.
-_LONG_WORD = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """``step`` should depend on ``needs``, which returned the value of ``argument`` (an anchor) at ``path``.
 
-    ``weak`` marks a value too common to be certain (a whole number below ten) although its name fits, and a value that
-    the other call had as an argument and only repeats. Offer weak suggestions one by one; do not accept them together
-    with the others.
+    ``weak`` marks a value too common to be certain (see ``is_certain``), and a value that the other call had as an
+    argument and only repeats. Offer weak suggestions one by one; do not accept them together with the others.
     """
 
     step: str
@@ -42,8 +35,9 @@ class _Candidate:
     position: int
     target: SearchTarget
     hit: Hit
-    echo: bool
     affinity: float
+    echo: bool = False
+    certain: bool = False
 
 
 def suggestions(finder: Finder, index: int) -> list[Suggestion]:
@@ -59,12 +53,12 @@ def suggestions(finder: Finder, index: int) -> list[Suggestion]:
     made: dict[tuple[str, str], Suggestion] = {}
     blocked = _Reachable(task, finder.scope.work)
     for found in finder.values(index):
-        for forms, weak in _flowing(found):
-            chosen = _choose(task, found, forms, blocked, weak=weak)
+        for forms in _flowing(found):
+            chosen = _choose(task, found, forms, blocked)
             if chosen is None:
                 continue
             key = (found.call.step["id"], chosen.target.step)
-            doubtful = weak or chosen.echo
+            doubtful = chosen.echo or not chosen.certain
             if key in made and made[key].weak <= doubtful:
                 continue
             made[key] = _suggest(task, found, forms, chosen, weak=doubtful)
@@ -116,7 +110,7 @@ _OPEN = frozenset({Origin.INFERABLE, Origin.SCHEMA, Origin.NOWHERE, Origin.UNKNO
 
 
 def _supports(found: Found, target: SearchTarget) -> bool:
-    if found.origin in _OPEN or target.body.has(found.forms):
+    if found.origin in _OPEN or target.step in found.derived or target.body.has(found.forms):
         return True
     content_words, _ = found.forms.tokens
     return any(target.body.has(forms) for forms in content_words)
@@ -126,21 +120,19 @@ def _observation(task: TaskScope, target: SearchTarget) -> Any:
     return next(step["observation"] for step in task.steps if step["id"] == target.step)
 
 
-def _flowing(found: Found) -> Iterator[tuple[Forms, bool]]:
-    """Return the part of a value that can only come from an observation of its task, and whether it is weak
-    evidence.
-    """
+def _flowing(found: Found) -> Iterator[Forms]:
+    """Return the parts of a value that can only come from an observation of its task."""
     if found.origin is Origin.COMMON:
         if found.forms.number is not None:
-            yield found.forms, True
+            yield found.forms
     elif found.observed and found.exchange < 0:
         if found.by_words:
-            yield from ((forms, False) for forms in found.forms.tokens[1])
+            yield from found.forms.tokens[1]
         else:
-            yield found.forms, found.forms.small
+            yield found.forms
 
 
-def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable", *, weak: bool) -> _Candidate | None:
+def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable") -> _Candidate | None:
     """Return the call to take the value from. Calls that would close a cycle are skipped."""
     call = found.call
     if task.message.body.has(forms) or any(target.body.has(forms) for target in task.env):
@@ -153,45 +145,54 @@ def _choose(task: TaskScope, found: Found, forms: Forms, blocked: "_Reachable", 
     name = _name(found)
     for position in positions(call.sees):
         target = task.observations.get(position)
-        if target is None or not target.body.has(forms):
+        if target is None:
             continue
-        best = _best(target, forms, name, weak=weak)
+        if target.step in found.derived:
+            hit = found.derived[target.step].hit
+            best: tuple[Hit, float] | None = (hit, affinity(name, hit.path or ""))
+        elif target.body.has(forms):
+            best = _best(target, forms, name, common=found.origin is Origin.COMMON)
+        else:
+            continue
         if best is None:
             continue
         if call.above >> position & 1:
             return None
         if blocked.would_circle(call.position, position):
             continue
-        candidates.append(_Candidate(position, target, best[1], _takes(task, position, forms, blocked.work), best[0]))
+        candidates.append(_Candidate(position, target, *best, echo=_takes(task, position, forms, blocked.work)))
     if not candidates:
         return None
-    return max(candidates, key=_preference)
+    chosen = max(candidates, key=_preference)
+    if found.origin is Origin.COMMON:
+        return chosen
+    only = len(candidates) == 1
+    if found.derived:
+        return replace(chosen, certain=only and found.derived[chosen.target.step].named)
+    shown = _shown(chosen)
+    return replace(chosen, certain=is_certain(forms, name, chosen.hit, chosen.affinity, shown, only=only))
+
+
+def _shown(one: _Candidate) -> str:
+    """Return the text in which the value was found."""
+    body = one.target.body
+    return body.text_at(one.hit.path or "") if isinstance(body, Observation) else body.raw
 
 
 def _preference(one: _Candidate) -> tuple[bool, float, bool, bool, int]:
     return (not one.echo, one.affinity, one.hit.whole, one.hit.quality is Quality.EXACT, one.position)
 
 
-def _best(target: SearchTarget, forms: Forms, name: frozenset[str], *, weak: bool) -> tuple[float, Hit] | None:
+def _best(target: SearchTarget, forms: Forms, name: frozenset[str], *, common: bool) -> tuple[Hit, float] | None:
     """Return the best hit in one observation, and how well its keys match the argument's name."""
-    best: tuple[float, Hit] | None = None
+    best: tuple[Hit, float] | None = None
     for hit in target.body.hits(forms):
-        affinity = _affinity(name, hit.path or "")
-        if weak:
-            if not hit.whole or affinity < 1:
-                continue
-        elif not hit.whole and not _telling_inside(forms, hit):
-            continue
-        if best is None or (affinity, hit.whole) > (best[0], best[1].whole):
-            best = affinity, hit
+        fit = affinity(name, hit.path or "")
+        if is_evidence(forms, hit, fit, common=common) and (
+            best is None or (fit, hit.whole) > (best[1], best[0].whole)
+        ):
+            best = hit, fit
     return best
-
-
-def _telling_inside(forms: Forms, hit: Hit) -> bool:
-    if hit.quality is Quality.INSIDE:
-        return False
-    text = forms.folded
-    return is_specific(forms) or len(text) >= _LONG_WORD or not text.isascii() or not text.isalnum()
 
 
 def _takes(task: TaskScope, position: int, forms: Forms, work: Work) -> bool:
@@ -209,24 +210,6 @@ def _takes(task: TaskScope, position: int, forms: Forms, work: Work) -> bool:
 
 def _name(found: Found) -> frozenset[str]:
     return words_of("/".join(step for step in found.path if isinstance(step, str)))
-
-
-def words_of(name: str) -> frozenset[str]:
-    """Return the words of a name in camelCase, snake_case or a path, in lower case and without a plural s."""
-    words = (match[0].lower() for match in _WORDS.finditer(name))
-    return frozenset(word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] != "s" else word for word in words)
-
-
-def _affinity(name: frozenset[str], path: str) -> float:
-    """Return how well the keys of a path fit an argument's name: the share of its words found there, at most 1.
-
-    Words that match any key (id, name …) count for a tenth.
-    """
-    if not name:
-        return 0.0
-    keys = words_of(path)
-    weights = {word: 0.1 if word in _NEUTRAL else 1.0 for word in name}
-    return sum(weight for word, weight in weights.items() if word in keys) / sum(weights.values())
 
 
 def _suggest(task: TaskScope, found: Found, forms: Forms, chosen: _Candidate, *, weak: bool) -> Suggestion:

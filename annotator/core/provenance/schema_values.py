@@ -1,16 +1,12 @@
 """Values in a tool's schema: defaults, and the values that an argument may have."""
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from annotator.core.provenance.described_values import described
 from annotator.core.provenance.scope import SourceKind
 from annotator.core.provenance.value_forms import Forms, fold, squash
 from annotator.core.schema.canonical import escape
 from annotator.core.schema.toolsets import Tool
-
-#: How many characters after the word "default" its value may be in a description.
-_REACH = 40
-_DEFAULT_WORDS = ("default", "默认")
 
 
 class Given(NamedTuple):
@@ -23,24 +19,35 @@ class Given(NamedTuple):
 def given_by_schema(tool: Tool | None, path: tuple[Any, ...], forms: Forms) -> Given | None:
     """Return where a tool's schema contains the value at ``path``; None if it only describes it.
 
-    Defaults that are only in the description (“Default value: economy”) count as defaults.
+    Defaults and choices that are only in the description (“Default value: economy”) count like others.
     """
-    if tool is None:
+    schema = _schema_at(tool, path)
+    found = _given(schema, "", forms) if schema is not None else None
+    if tool is None or found is None:
         return None
-    schema: Any = tool.parameters
+    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
+    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
+
+
+def described_in(tool: Tool | None, path: tuple[Any, ...]) -> str:
+    """Return the description of the argument at a path; empty if there is none."""
+    text = (_schema_at(tool, path) or {}).get("description")
+    return text if isinstance(text, str) else ""
+
+
+def _schema_at(tool: Tool | None, path: tuple[Any, ...]) -> dict[str, Any] | None:
+    schema: Any = tool.parameters if tool is not None else None
     for step in path:
         if not isinstance(schema, dict):
             return None
         if isinstance(step, int):
-            schema = schema.get("items")
+            # The description of a list describes its items, too.
+            items = schema.get("items")
+            schema = {"description": schema.get("description"), **items} if isinstance(items, dict) else None
         else:
             properties = schema.get("properties")
             schema = properties.get(step) if isinstance(properties, dict) else None
-    found = _given(schema, "", forms) if isinstance(schema, dict) else None
-    if found is None:
-        return None
-    below = "".join("/items" if isinstance(step, int) else f"/properties/{escape(step)}" for step in path)
-    return Given(found.kind, f"/{escape(tool.name)}/parameters{below}{found.anchor}")
+    return schema if isinstance(schema, dict) else None
 
 
 def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
@@ -59,12 +66,13 @@ def _given(schema: dict[str, Any], anchor: str, forms: Forms) -> Given | None:
             if found:
                 return found
     description = schema.get("description")
-    if (
-        isinstance(description, str)
-        and description
-        and (forms.folded or str(forms.value)) in _said_to_be_default(description)
-    ):
-        return Given(SourceKind.DEFAULT, f"{anchor}/description")
+    if isinstance(description, str) and description:
+        defaults, choices = described(description)
+        words = {forms.folded or str(forms.value), str(forms.number)}
+        if words & defaults:
+            return Given(SourceKind.DEFAULT, f"{anchor}/description")
+        if words & choices:
+            return Given(SourceKind.ENUM, f"{anchor}/description")
     return None
 
 
@@ -74,18 +82,3 @@ def _same(value: Any, forms: Forms) -> bool:
     if isinstance(value, str):
         return bool(forms.folded) and squash(fold(value)) == squash(forms.folded)
     return forms.number is not None and not isinstance(value, bool) and value == forms.number
-
-
-@lru_cache(maxsize=8192)
-def _said_to_be_default(description: str) -> frozenset[str]:
-    """Return the words after “default” in a description. Cached, because there are few descriptions."""
-    found: set[str] = set()
-    folded = fold(description[:2_000])
-    for word in _DEFAULT_WORDS:
-        at = folded.find(word)
-        while at >= 0:
-            behind = folded[at + len(word) : at + len(word) + _REACH]
-            words = behind.replace("'", " ").replace('"', " ").replace("`", " ").split()
-            found.update(each.strip(".,;:()[]=“”‘’。，：") for each in words)
-            at = folded.find(word, at + len(word))
-    return frozenset(found)

@@ -7,21 +7,14 @@ most one pass over the text.
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from annotator.core.provenance.numbers_and_dates import (
-    Date,
-    Span,
-    Time,
-    dates_in,
-    has_scaled,
-    may_be_spelt,
-    may_hold_date,
-    numbers_in,
-    plainly,
-    times_in,
-)
+from annotator.core.provenance.dates_in_text import Date, Time, dates_in, may_hold_date, times_in
+from annotator.core.provenance.number_words import Span
+from annotator.core.provenance.numbers_in_text import has_other_figures, is_negative, may_lessen, numbers_in, plainly
+from annotator.core.provenance.quantities import Quantity, quantities_in
 from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.exact_json import pointer
@@ -69,9 +62,10 @@ class Text:
     __slots__ = (
         "_dates",
         "_days",
+        "_has_figures",
         "_kept",
         "_numbers",
-        "_scaled",
+        "_quantities",
         "_squashed",
         "_times",
         "_words",
@@ -91,11 +85,12 @@ class Text:
         self.raw = raw[:MAX_CHARACTERS]
         self.folded = fold(self.raw)
         self._numbers: dict[int | float, list[Span]] | None = None
+        self._quantities: list[Quantity] | None = None
         self._dates: list[tuple[Date, Span]] | None = None
         self._days: dict[tuple[int | None, ...], list[tuple[int | None, Span]]] | None = None
         self._years: dict[int | float | None, dict[Span, None]] | None = None
         self._times: list[tuple[Time, Span]] | None = None
-        self._scaled: bool | None = None
+        self._has_figures: bool | None = None
         self._squashed: str | None = None
         # Position in the text of each character of the squashed text.
         self._kept: list[int] | None = None
@@ -172,20 +167,32 @@ class Text:
             return [(*span, Quality.INSIDE) for span in list(self._years.get(forms.number, ()))[:most]]
         return []
 
-    def _number(self, number: int | float) -> list[Span]:
-        spans = plainly(number, self.folded, self._work)
-        # Python writes small fractions with an exponent, people do not.
-        if spans or not (self._has_other_figures(number) or "e-" in str(number)):
-            return spans
+    @property
+    def numbers(self) -> dict[int | float, list[Span]]:
+        """The numbers in the text, except those of dates and times."""
         if self._numbers is None:
             taken = [span for _, span in self.dates] + [span for _, span in self.times]
             self._numbers = numbers_in(self.folded, taken, words=self._written)
-        return self._numbers.get(number) or (self._numbers.get(-number, []) if number < 0 else [])
+        return self._numbers
 
-    def _has_other_figures(self, number: int | float) -> bool:
-        if self._scaled is None:
-            self._scaled = has_scaled(self.folded)
-        return self._scaled or (self._written and may_be_spelt(number, self.folded))
+    @property
+    def quantities(self) -> list[Quantity]:
+        """The numbers with a unit in the text."""
+        if self._quantities is None:
+            self._quantities = quantities_in(self.folded, self.numbers)
+        return self._quantities
+
+    def _number(self, number: int | float) -> list[Span]:
+        spans = plainly(number, self.folded, self._work)
+        # Python writes small fractions with an exponent, people do not.
+        if self._has_figures is None:
+            self._has_figures = has_other_figures(self.folded, words=self._written)
+        if spans or not (self._has_figures or "e-" in str(number)):
+            return spans
+        found = self.numbers.get(number)
+        if found is None and number < 0 and may_lessen(self.folded):
+            found = self.numbers.get(-number)
+        return found or []
 
     @property
     def dates(self) -> list[tuple[Date, Span]]:
@@ -213,7 +220,10 @@ class Text:
         if not self._work.spend(ITEM * (sum(len(days) for _, days in there) + len(self.times))):
             return []
         days = [
-            span for year, others in there for other, span in others if year is None or other is None or year == other
+            span
+            for year, others in there
+            for other, span in others
+            if year == other or year is None or (other is None and forms.yearless)
         ]
         if not forms.times:
             return days
@@ -320,18 +330,46 @@ class Observation:
             places.setdefault((hit.path, hit.start), hit)
         return list(places.values())[:MAX_SPANS]
 
+    def text_at(self, path: str) -> str:
+        """Return the text at a JSON pointer that ``hits`` returned; the text of a number as JSON writes it."""
+        node: Any = self.root
+        for step in path.split("/")[1:]:
+            key = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(node, dict) and key in node:
+                node = node[key]
+            elif isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+                node = node[int(key)]
+        return node if isinstance(node, str) else json.dumps(node) if isinstance(node, int | float) else ""
+
     def _hits(self, text: Text, forms: Forms, most: int) -> list[Hit]:
         found = []
         for start, end, quality in text._spans(forms, most):
-            at = bisect_right(self._starts, start) - 1
-            begins = self._starts[at]
-            after = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(text.folded)
-            if end > after:
-                continue
-            path, is_key = self._leaves[at]
-            whole = not is_key and start == begins and end == after
-            found.append(Hit(start - begins, end - begins, Quality.INSIDE if is_key else quality, pointer(path), whole))
+            hit = self.place(start, end, quality)
+            if hit is not None:
+                found.append(hit)
         return found
+
+    def place(self, start: int, end: int, quality: Quality = Quality.INSIDE) -> Hit | None:
+        """Return the place of a span of ``text``; None if it is in more than one value."""
+        text = self.text
+        at = bisect_right(self._starts, start) - 1
+        begins = self._starts[at]
+        after = self._starts[at + 1] - 1 if at + 1 < len(self._starts) else len(text.folded)
+        if end > after:
+            return None
+        path, is_key = self._leaves[at]
+        whole = not is_key and start == begins and end == after
+        return Hit(start - begins, end - begins, Quality.INSIDE if is_key else quality, pointer(path), whole)
+
+    def numbers(self, work: Work) -> Iterator[tuple[str, int | float]]:
+        """Yield pairs (JSON pointer, number) of the numbers that are values, as long as the budget lasts."""
+        self.text  # noqa: B018 - reading it collects the numbers
+        for number, places in self._numbers.items():
+            for path, written in places:
+                if not isinstance(written, str):
+                    if not work.spend(ITEM // 10):
+                        return
+                    yield pointer(path), number
 
     @property
     def text(self) -> Text:
@@ -382,7 +420,9 @@ def _apart(text: str, start: int, end: int) -> bool:
         return False
     if is_joined(after) and is_joined(text[end - 1]):
         return False
-    # 12 does not appear in 12.5, nor in 1,012.
+    # 12 does not appear in 12.5, nor in 1,012, nor in -12.
+    if text[start].isdecimal() and is_negative(text, start):
+        return False
     if text[start].isdecimal() and before in ".," and start > 1 and text[start - 2].isdecimal():
         return False
     return not (text[end - 1].isdecimal() and after in ".," and text[end + 1 : end + 2].isdecimal())

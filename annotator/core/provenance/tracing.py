@@ -181,7 +181,7 @@ def _trace_value(finder: Finder, index: int, found: Found) -> ArgumentTrace:
                 sources += _sources(target, forms, by_words=found.by_words)
             if len(sources) >= MAX_SOURCES:
                 break
-        sources += [_source(target, Hit(*span, Quality.INSIDE)) for target, span in found.inferred]
+        sources += [_source(target, hit) for target, hit in found.inferred]
         if found.given is not None:
             sources.append(Source(found.given.kind, found.given.anchor, None, None, Quality.EXACT))
     return ArgumentTrace(

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from annotator.core.provenance.numbers_and_dates import Date, Time, dates_in, number_of, times_in
+from annotator.core.provenance.dates_in_text import Date, Time, dates_in, times_in
+from annotator.core.provenance.numbers_in_text import number_of
 
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _HAS_WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
@@ -57,11 +58,11 @@ def squash(folded: str) -> str:
 class Forms:
     """A text or number of an argument, in every form in which it is searched for.
 
-    ``common``: found everywhere (empty, 0, 1, −1, one letter), so it needs no source. ``small``: so common that a hit
-    is weak evidence (all common values, and whole numbers below ten). ``written``: a long text that somebody composed.
+    ``common``: found everywhere (empty, 0, 1, −1, one letter, marks), so it needs no source. ``small``: so common that
+    a hit is weak evidence (common values, whole numbers below ten). ``written``: a long text that somebody composed.
     ``foreign``: for a small number, words after it that show that it counts something else (two guests are not in “2
     nights”). ``core``: the part that does not change with spacing and punctuation: its longest run of digits, or its
-    first two characters of a script without spaces.
+    first two characters of a script without spaces. ``yearless``: a date is also found where its year is not given.
     """
 
     __slots__ = (
@@ -77,6 +78,7 @@ class Forms:
         "stem",
         "times",
         "value",
+        "yearless",
     )
 
     def __init__(self, value: str | int | float, foreign: frozenset[str] = frozenset()) -> None:
@@ -85,10 +87,13 @@ class Forms:
         self.number = number = number_of(value)
         self.folded = folded = fold(value.strip()) if isinstance(value, str) else ""
         self.common = not folded if number is None else number in (0, 1, -1)
-        self.common = self.common or (len(folded) == 1 and folded.isascii() and number is None)
+        if number is None and not self.common:
+            # A single letter; marks such as “..” and “*”.
+            self.common = (len(folded) == 1 and folded.isascii()) or (len(folded) < 4 and squash(folded) == "")
         self.small = self.common or (number is not None and number == int(number) and abs(number) < 10)
         self.dates: tuple[Date, ...] = ()
         self.times: tuple[Time, ...] = ()
+        self.yearless = True
         self.squashed = self.stem = self.core = ""
         self._tokens: tuple[tuple[Forms, ...], tuple[Forms, ...]] | None = None
         if folded and (number is None or len(folded) == 8) and len(folded) <= MAX_TEXT:
@@ -106,6 +111,12 @@ class Forms:
             # The digits of a telephone or card number, which people write in groups.
             figures = squash(folded)
             self.squashed = figures if len(figures) > 6 and figures.isdecimal() and "." not in folded else ""
+
+    def with_year(self) -> "Forms":
+        """Return the forms of a date that is not found where its year is not given."""
+        forms = Forms(self.value)
+        forms.yearless = False
+        return forms
 
     @property
     def written(self) -> bool:

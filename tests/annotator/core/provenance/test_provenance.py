@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from annotator.core.comparison.anchors import resolve
 from annotator.core.provenance import ArgumentTrace, Origin, Quality, SourceKind, trace
-from annotator.core.provenance.numbers_and_dates import dates_in, may_hold_date
+from annotator.core.provenance.dates_in_text import dates_in, may_hold_date
 from annotator.core.provenance.search_targets import Observation, Text
 from annotator.core.provenance.value_forms import fold, forms_for, forms_of
 from tests.annotator.core.checks.check_cases import TOOLSET, answer, ask, call, depends, document, task

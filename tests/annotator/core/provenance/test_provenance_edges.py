@@ -95,14 +95,55 @@ def test_a_number_inside_an_expression_is_found() -> None:
     assert edges(one_task(rate, total, message="What are 5 of them in Graz?")) == [("s1", "s0")]
 
 
-def test_common_values_are_weak_and_need_a_name_that_fits() -> None:
+def test_a_small_id_is_certain_if_only_one_observation_has_it_under_such_a_key() -> None:
     observed = {"provinces": [{"id": 3}], "stars": 4}
     found = call("s0", "searchHotels", None, observed, city="Graz")
-    assert edges(one_task(found, call("s1", "x", None, provinceId=3)), weak=True) == [("s1", "s0")]
-    assert edges(one_task(found, call("s1", "x", None, provinceId=3))) == []
+    asked = call("s1", "x", None, provinceId=3)
+    assert edges(one_task(found, asked)) == [("s1", "s0")]
+    assert edges(one_task(found, call("s1", "x", None, stars=4))) == []
+    assert edges(one_task(found, call("s1", "x", None, stars=4)), weak=True) == [("s1", "s0")]
     assert edges(one_task(found, call("s1", "x", None, townId=3)), weak=True) == []
+    again = call("s2", "searchHotels", None, observed, city="Graz")
+    assert edges(one_task(found, again, call("s1", "x", None, provinceId=3))) == []
     one = call("s0", "searchHotels", None, {"provinces": [{"id": 1}]}, city="Graz")
     assert edges(one_task(one, call("s1", "x", None, provinceId=1)), weak=True) == [("s1", "s0")]
+
+
+@pytest.mark.parametrize(
+    ("observed", "arguments", "certain"),
+    [
+        # A word, a common number or a part of a code needs a key that fits.
+        ({"mood": "cheerful"}, {"mood": "cheerful"}, True),
+        ({"theme": {"note": "cheerful"}}, {"mood": "cheerful"}, False),
+        ({"age": 42}, {"battery": 42}, False),
+        ({"teamId": 42}, {"team": 42}, True),
+        ({"founded": 2019}, {"year": 2019}, False),
+        ({"sku": "AX-2019-15"}, {"year": 2019}, False),
+        ({"code": 500}, {"amount": 500}, False),
+        ({"opens": "09:00"}, {"time": "09:00"}, False),
+        ({"opens": "09:40"}, {"time": "09:40"}, True),
+        # A setting is never certain.
+        ({"status": "active"}, {"status": "active"}, False),
+        ({"limit": 20}, {"limit": 20}, False),
+        ({"page": {"size": 25}}, {"pageSize": 25}, False),
+        ({"units": "metric"}, {"units": "metric"}, False),
+        # Ids, names and longer numbers are, under any key.
+        ({"sum": 48213}, {"x": 48213}, True),
+        ({"text": "Booking KX-48213 is made."}, {"x": "KX-48213"}, True),
+        ({"link": "https://example.org/items/48213"}, {"x": 48213}, True),
+        ({"who": "Anastasia"}, {"x": "Anastasia"}, True),
+        ({"rates": {"Graz-Linz": 2.5}}, {"x": "Graz-Linz"}, True),
+        ({"weekly": {"x": 4}}, {"interval": "weekly"}, False),
+        # A day, unless it only says when the reply was made.
+        ({"departs": "2024-07-05T10:00"}, {"x": "2024-07-05"}, True),
+        ({"created_at": "2024-07-05T10:00"}, {"x": "2024-07-05"}, False),
+    ],
+)
+def test_a_common_value_is_certain_only_where_its_key_fits(
+    observed: dict[str, Any], arguments: dict[str, Any], certain: bool
+) -> None:
+    found = call("s0", "searchHotels", None, observed, city="Graz")
+    assert edges(one_task(found, call("s1", "x", None, **arguments))) == ([("s1", "s0")] if certain else [])
 
 
 def test_suggestions_never_run_in_a_circle() -> None:

@@ -1,12 +1,18 @@
 """Provenance of what nobody would write: it ends, soon, and says nothing wrong."""
 
+from datetime import date
 from typing import Any
 
 import pytest
 
 from annotator.core.checks import run_checks
 from annotator.core.provenance import Origin, trace
-from annotator.core.provenance.numbers_and_dates import dates_in, numbers_in, times_in
+from annotator.core.provenance.dates_in_text import dates_in, times_in
+from annotator.core.provenance.derivations import derived
+from annotator.core.provenance.described_values import described
+from annotator.core.provenance.named_codes import named_code
+from annotator.core.provenance.numbers_in_text import numbers_in
+from annotator.core.provenance.relative_dates import days_meant
 from annotator.core.provenance.scope import MAX_LEAVES as MAX_VALUES
 from annotator.core.provenance.scope import MAX_LEAVES_OF_ALL
 from annotator.core.provenance.search_targets import MAX_CHARACTERS, MAX_LEAVES, Observation, Text
@@ -34,6 +40,21 @@ PIECES = {
     "percent": "1 %",
     "lines": "\n",
     "capitals": "İ",
+    "units": "1 km ",
+    "lengths": "an hour and a half ",
+    "days ahead": "in 3 days ",
+    "weekdays": "next friday ",
+    "han days": "三天后",
+    "clock": "quarter to 3 ",
+    "ordinals": "twenty-first ",
+    "digits in words": "one two ",
+    "quotes": "'a' or ",
+    "options": "options: a, ",
+    "brackets": "(a/b",
+    "zeros": "a_0",
+    "minuses": "-1 ",
+    "decimal commas": "1.000,5 ",
+    "addresses": "a.b@c ",
 }
 VALUES: list[Any] = [
     "aaaa",
@@ -57,7 +78,11 @@ def search(text: str) -> None:
         for body in bodies:
             body.has(forms_of(value))
             body.hits(forms_of(value))
-    numbers_in(text, []), dates_in(text), times_in(text)
+    numbers_in(text, []), dates_in(text), times_in(text), days_meant(text, date(2026, 3, 4)), described(text)
+    for value in (81_510, -3, 12.5, 90, 1_772_667_000, "user_81510", "ann.bell@example.org", "2026-03-04", "pt-br"):
+        for body in bodies:
+            derived(forms_of(value), "duration_minutes", "", body, Work())
+        named_code(str(value), text)
 
 
 @pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
