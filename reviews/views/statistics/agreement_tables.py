@@ -36,20 +36,17 @@ def agreement_table(
 
 
 def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, name: str) -> Table:
-    """Return the statistics of one label, with reasons for undefined ones. ``methods`` has those of the intervals."""
+    """Return the statistics of one label. ``notes`` has the methods of the intervals."""
     *columns, _note = _statistic()
-    if any(one.undefined for one in figures):
-        columns.append(Column("note", _("Note"), "words", "figure.undefined"))
     return Table.listing(_rows(figures, counts, name), key=f"agreement-{label}", caption=name, columns=columns)
 
 
-def methods(figures: Sequence[Figure]) -> list[tuple[str, str]]:
-    """Return the methods of the intervals, or why there are none, each with the names of its figures."""
+def notes(figures: Sequence[Figure]) -> list[tuple[str, str]]:
+    """Return the methods of the intervals, and why there is no value or no interval, each with the figures' names."""
     names: dict[str, list[str]] = {}
     for one in figures:
-        if not one.undefined:
-            names.setdefault(one.interval, []).append(_(one.name))
-    return [(_(", ").join(found), method) for method, found in names.items()]
+        names.setdefault(one.undefined or one.interval, []).append(_(one.name))
+    return [(_(", ").join(found), note) for note, found in names.items()]
 
 
 def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:

@@ -168,7 +168,7 @@ def agreement(request: PageRequest) -> HttpResponse:
             "chart": drawn(agreed.agreement_chart(label, found, label_names[label])),
             "needed": agreed.dialogues_for_all(found, counts[label]),
             "table": agreed.label_table(label, found, counts[label], label_names[label]),
-            "methods": agreed.methods(found),
+            "notes": agreed.notes(found),
             "patterns": agreed.pattern_table(label, counts[label], options.get(label, words)),
             "overlapping": label in OVERLAPPING,
         }
