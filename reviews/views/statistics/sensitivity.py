@@ -6,7 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext as _t
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
@@ -27,7 +27,7 @@ from reviews.services.statistics.sensitivity import (
 from reviews.views.statistics.layout import Column, Table, figure_columns
 
 
-class TestForm(forms.Form):
+class SensitivityTestForm(forms.Form):
     stage = forms.ChoiceField(label=_("Audit in stage"))
     known = forms.IntegerField(
         min_value=1,
@@ -56,11 +56,11 @@ def audit_sensitivity(request: PageRequest) -> HttpResponse:
         require_administrator(actor=request.user, project=project)
     titles = shown_stage_titles(project)
     stages = audited_stages(project)
-    form = TestForm(None if "withdraw" in request.POST else posted(request))
+    form = SensitivityTestForm(None if "withdraw" in request.POST else posted(request))
     form.fields["stage"].choices = [(stage, titles.get(stage, stage)) for stage in stages]  # type: ignore[attr-defined]
     if "withdraw" in request.POST:
         withdraw_test(actor=request.user, project=project, public_id=request.POST["withdraw"])
-        messages.success(request, _t("The test was taken back. It no longer counts."))
+        messages.success(request, gettext("The test was taken back. It no longer counts."))
         return redirect("statistics-sensitivity", slug=project.slug)
     if request.method == "POST" and form.is_valid():
         try:
@@ -68,7 +68,7 @@ def audit_sensitivity(request: PageRequest) -> HttpResponse:
         except Invalid as refusal:
             form.add_error(refusal.details.get("field"), refusal.sentence)
         else:
-            messages.success(request, _t("Saved. The estimates of residual errors now include this test."))
+            messages.success(request, gettext("Saved. The estimates of residual errors now include this test."))
             return redirect("statistics-sensitivity", slug=project.slug)
     measured = read_sensitivity(project, stages)
     context = {
@@ -88,17 +88,17 @@ def audit_sensitivity(request: PageRequest) -> HttpResponse:
 def sensitivity_table(measured: MeasuredSensitivity) -> Table:
     """Return how many items with known errors were noticed, by source and in total."""
     rows = (
-        (_t("Tests"), measured.tests),
-        (_t("Retired gold items that the same people reviewed"), measured.gold),
-        (_t("Total"), measured.total),
+        (gettext("Tests"), measured.tests),
+        (gettext("Retired gold items that the same people reviewed"), measured.gold),
+        (gettext("Total"), measured.total),
     )
     return Table.listing(
         (SimpleNamespace(source=source, counts=counts) for source, counts in rows if counts.known),
         key="sensitivity",
-        caption=_t("Items with known errors that the reviewers noticed"),
+        caption=gettext("Items with known errors that the reviewers noticed"),
         columns=[
-            Column("source", _t("Source")),
-            Column("noticed", _t("Noticed"), "count", "counts.found"),
+            Column("source", gettext("Source")),
+            Column("noticed", gettext("Noticed"), "count", "counts.found"),
             *figure_columns("share", "counts.figure"),
         ],
     )
