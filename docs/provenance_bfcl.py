@@ -3,9 +3,8 @@
     .venv/bin/python docs/provenance_bfcl.py FOLDER [--wrong]
 
 FOLDER contains multi_turn_base.json, gold_executions.jsonl, gold_findings.jsonl and func_doc_*.json. Each turn is a
-task with the gold calls and what they returned. A value without a source is a false alarm, except where
-gold_findings.jsonl says that the gold call uses what the dialogue does not tell: a look-up is missing, or only the
-initial state has it.
+task with the gold calls and what they returned. A value without a source is a false alarm, except where the findings
+say that the gold call uses what the dialogue does not tell: a look-up is missing, or only the initial state has it.
 """
 
 import argparse

@@ -79,10 +79,9 @@ def search(text: str) -> None:
             body.has(forms_of(value))
             body.hits(forms_of(value))
     numbers_in(text, []), dates_in(text), times_in(text), days_meant(text, date(2026, 3, 4)), described(text)
-    for value in (81_510, -3, 12.5, 90, 1_772_667_000, "user_81510", "ann.bell@example.org", "2026-03-04", "pt-br"):
-        for body in bodies:
-            derived(forms_of(value), "duration_minutes", "", body, Work())
-        named_code(str(value), text)
+    for value in (90, 1_772_667_000, "ann.bell@example.org", "2026-03-04"):
+        derived(forms_of(value), "duration_minutes", "", bodies[value == 90], Work())
+    named_code("pt-br", text)
 
 
 @pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
