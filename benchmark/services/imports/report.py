@@ -101,7 +101,7 @@ class Report:
         counts = {"bytes": 0, "lines": 0, "rows": 0, "dropped": 0, "dialogues": 0} | self.counts
         counts["dialogues"] += dialogues
         # Only the transaction's end makes the counters valid, so those before it stay as they are.
-        checks = counts["checks"] = {
+        checks: dict[str, dict[str, list[int]]] = {
             severity: {check: list(pair) for check, pair in of.items()}
             for severity, of in counts.get("checks", {}).items()
         }
@@ -111,13 +111,7 @@ class Report:
             counts[note.severity] = counts.get(note.severity, 0) + 1
             if note.check in _COUNTED:
                 counts[note.check] = counts.get(note.check, 0) + 1
-            of_severity = checks.setdefault(note.severity, {})
-            for name in (note.check, MISSING_LABELS) if is_missing_label(note.check) else (note.check,):
-                pair = of_severity.setdefault(name, [0, 0])
-                pair[0] += 1
-                about = (note.line, note.member, note.external_id)
-                pair[1] += bool(note.external_id) and latest.get((note.severity, name)) != about
-                latest[note.severity, name] = about
+            _count(note, checks.setdefault(note.severity, {}), latest)
             # An import reopens only what a dry run has listed, so these notes are always kept.
             needed = note.rejects or note.check in _COUNTED
             if counts["lines"] >= (REJECTION_LINES if needed else LINES):
@@ -128,10 +122,13 @@ class Report:
             if needed:
                 kept = counts["rows"] < ROWS + REJECTION_ROWS
             else:
-                kept = counts["rows"] < ROWS and of_severity[note.check][0] <= ROWS_OF_CHECK
+                kept = counts["rows"] < ROWS and checks[note.severity][note.check][0] <= ROWS_OF_CHECK
             if kept:
                 counts["rows"] += 1
                 rows.append(_row(note))
+        # An import that an earlier version has begun has no such counts, so its report stays a list.
+        if not self.counts or "checks" in self.counts:
+            counts["checks"] = checks
         if lines:
             counts["bytes"] = self._append(b"".join(lines), counts["bytes"])
         insert_rows(ImportNote, _NAMES, rows, constants={"batch_id": self.batch.pk})
@@ -156,6 +153,16 @@ class Report:
             if not at:
                 self.path.unlink(missing_ok=True)
             raise
+
+
+def _count(note: Note, pairs: dict[str, list[int]], latest: dict[tuple[str, str], tuple[Any, ...]]) -> None:
+    """Count a note, and its dialogue unless the latest note of the same check and severity was about it, too."""
+    about = (note.line, note.member, note.external_id)
+    for name in (note.check, MISSING_LABELS) if is_missing_label(note.check) else (note.check,):
+        pair = pairs.setdefault(name, [0, 0])
+        pair[0] += 1
+        pair[1] += bool(note.external_id) and latest.get((note.severity, name)) != about
+        latest[note.severity, name] = about
 
 
 def report_path(batch: ImportBatch) -> Path:

@@ -182,6 +182,8 @@ def test_a_report_from_before_checks_were_counted_is_a_list(team: Team, run_impo
     page = Page(team, batch)
     assert (page.rows, "List all" in page.words) == (3, False)
     assert Page(team, batch, "?severity=error").rows == 1
+    # One that goes on after an upgrade is not counted from its middle on.
+    assert "checks" not in Report(batch, {"lines": 3}).add([Note(4, "", "c", "", "import.line", "error", "What?")])
 
 
 def test_programs_read_the_counts(team: Team, run_import: RunImport) -> None:
