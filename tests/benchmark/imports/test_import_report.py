@@ -184,6 +184,8 @@ def test_a_report_from_before_checks_were_counted_is_a_list(team: Team, run_impo
     # Neither is one that goes on afterwards counted by half.
     assert "checks" not in Report(batch, {"lines": 3}).add([Note(4, "", "c", "", "import.line", "error", "What?")])
     assert Page(team, batch, "?severity=error").rows == 1
+    # One that goes on after an upgrade is not counted from its middle on.
+    assert "checks" not in Report(batch, {"lines": 3}).add([Note(4, "", "c", "", "import.line", "error", "What?")])
 
 
 def test_programs_read_the_counts(team: Team, run_import: RunImport) -> None:
