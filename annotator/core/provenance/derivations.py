@@ -123,6 +123,8 @@ def _rounded(number: int | float, body: Body, work: Work) -> Derived | None:
 def _with_prefix(number: int, body: Body) -> Derived | None:
     """Return the number as part of an id: user_81510, 00081510."""
     text = body.text if isinstance(body, Observation) else body
+    if str(abs(number)) not in text.folded:
+        return None
     match = re.search(rf"(?<![^\W_])(?:[a-z]{{1,12}}_|0)0{{0,12}}{abs(number)}(?![^\W_])", text.folded)
     return _at(body, *match.span()) if match else None
 

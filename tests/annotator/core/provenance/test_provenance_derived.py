@@ -98,7 +98,7 @@ def test_times_are_read_from_words(text: str, times: set[str]) -> None:
         ("in", "indianapolis", False),
     ],
 )
-def test_codes_and_names_stand_for_each_other(value: str, text: str, there: bool) -> None:
+def test_codes_and_names_have_others(value: str, text: str, there: bool) -> None:
     assert bool(named_code(value, text)) is there
 
 
