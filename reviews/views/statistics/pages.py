@@ -114,6 +114,11 @@ def accuracy(request: PageRequest) -> HttpResponse:
     if oversees(request.roles) and found.audits:
         names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
         tables["strata"] = made.strata_table(found.audits, names)
+    context["residuals"] = [
+        (audit.title, *(shown(value, "share") for value in (left.value, left.low, left.high)))
+        for audit in found.audits
+        if (left := audit.residual.residual).value is not None
+    ]
     return answer(request, "reviews/statistics/accuracy.html", tables, context)
 
 
@@ -305,11 +310,6 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
     tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
     return tables, {
         "found": found,
-        "residuals": [
-            (audit.title, *(shown(value, "share") for value in (left.value, left.low, left.high)))
-            for audit in found.audits
-            if (left := audit.residual.residual).value is not None
-        ],
         "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, _("Accuracy after each stage")))
         if found.finished
         else "",
