@@ -84,7 +84,7 @@ class SentBackStratum(Row):
 
 
 class SensitivityTest(Row):
-    """How many items with errors that are known, such as planted ones, the reviewers of an audit noticed."""
+    """How many items with errors, as a second review found them, the reviewers of an audit noticed."""
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="+", db_index=False)

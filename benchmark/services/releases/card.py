@@ -379,7 +379,13 @@ def _agreement(figures: dict[str, Any]) -> list[str]:
     ]
     if not rows:
         return []
-    table = "\n".join(["| stage | label | figure | items | value (95 % interval) |", "|---|---|---|---|---|", *rows])
+    table = "\n".join(
+        [
+            "| stage | label | figure | units (dialogues or tasks) | value (95 % interval) |",
+            "|---|---|---|---|---|",
+            *rows,
+        ]
+    )
     return ["### Agreement", f"{figures['notes']['agreement']} {figures['notes']['f1']}", table]
 
 
@@ -394,11 +400,17 @@ def _accuracy(figures: dict[str, Any]) -> list[str]:
     points = figures["accuracy"]["by_stage"]
     if not any(point["of"] for point in points):
         return []
+    # Figures of an earlier version do not count missing labels apart.
+    unlabelled = any(point.get("without_missing_labels", point["accuracy"]) != point["accuracy"] for point in points)
     rows = [
         f"| {_cell(point['title'])} | {point['right']:,} of {point['of']:,} | {_share(point['accuracy'])} |"
+        + (f" {_share(point['without_missing_labels'])} |" if unlabelled else "")
         for point in points
     ]
-    table = "\n".join(["| after | correct | accuracy (95 % interval) |", "|---|---|---|", *rows])
+    head, line = "| after | correct | accuracy (95 % interval) |", "|---|---|---|"
+    if unlabelled:
+        head, line = f"{head} ignoring messages and missing labels |", f"{line}---|"
+    table = "\n".join([head, line, *rows])
     return ["### Accuracy by stage", figures["notes"]["accuracy"], table]
 
 
@@ -447,7 +459,9 @@ def _revisions(figures: dict[str, Any]) -> list[str]:
 def _share(figure: dict[str, Any]) -> str:
     if figure["value"] is None:
         return "–"
-    value, low, high = (100 * (figure[name] or 0) for name in ("value", "low", "high"))
+    if figure["low"] is None or figure["high"] is None:
+        return f"{100 * figure['value']:.1f} %"
+    value, low, high = (100 * figure[name] for name in ("value", "low", "high"))
     return f"{value:.1f} % ({low:.1f} to {high:.1f})"
 
 

@@ -18,6 +18,12 @@ REDRAWN = gettext_noop(
     "have fewer errors than their items. The estimate is corrected for this; the interval covers the case in which "
     "owners do not differ, and is therefore wide."
 )
+AS_KNOWN = gettext_noop(
+    "The estimate includes errors that the reviewers overlooked, if these are as hard to see as the known errors."
+)
+FEW_KNOWN = gettext_noop("The number of known errors is too small for a reliable correction.")
+#: Known errors from which on the correction is not called unreliable.
+MANY_KNOWN = 10
 BORROWED = gettext_noop(
     "None of an owner’s items in a draw has been audited yet. They count with the error rate of the others in the draw."
 )
@@ -26,13 +32,17 @@ BORROWED = gettext_noop(
 #: {(several strata are one sample, several samples are added): method}
 _METHODS = {
     (False, False): gettext_noop("Exact hypergeometric bounds."),
-    (True, False): gettext_noop("Exact hypergeometric bounds; strata drawn at the same rate count as one sample."),
+    (True, False): gettext_noop(
+        "Exact hypergeometric bounds; strata drawn at about the same rate count as one sample."
+    ),
     (False, True): gettext_noop("Exact hypergeometric bounds, summed over the rates so that they hold jointly."),
     (True, True): gettext_noop(
-        "Exact hypergeometric bounds; strata drawn at the same rate count as one sample, summed over the rates so that "
-        "they hold jointly."
+        "Exact hypergeometric bounds; strata drawn at about the same rate count as one sample, summed over the rates so "
+        "that they hold jointly."
     ),
 }
+#: Strata whose sampling rates differ by less than this factor are one sample.
+_ALIKE = 1.5
 #: With a sensitivity.
 _AVERAGED = gettext_noop("Hypergeometric bounds, averaged over the sensitivity of the audit.")
 
@@ -47,8 +57,6 @@ class Stratum:
     errors: int
     #: The draw of its sample.
     draw: str = ""
-    #: The share to be drawn; None if unknown. Rounding can make it larger in a small stratum.
-    share: float | None = None
     #: Whether the other items were sent back because of this sample. Only the audited ones are left in the stratum.
     sent_back: bool = False
 
@@ -152,8 +160,8 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL, sensitivity:
     reviewers who report no error that is not there). In draws in which strata were sent back, the rates of the others
     are shrunk towards that of the whole sample (see ``_rates``). n is the number of audited items.
 
-    Bounds: strata drawn at one rate, up to rounding, are bounded as one sample; this is our approximation, and strata
-    that differ make it wider than necessary. With several rates, their bounds are summed, each at level^(1/rates), so
+    Bounds: strata drawn at about one rate are bounded as one sample; this is our approximation, and strata whose error
+    rates differ make it wider than necessary. With several rates, their bounds are summed, each at level^(1/rates), so
     that they hold jointly with at least ``level``; they are wide. If strata were sent back, the bounds also include
     those of the whole sample with them, because the samples of the others were selected for having few errors.
     """
@@ -173,7 +181,9 @@ def residual_error(strata: Sequence[Stratum], level: float = LEVEL, sensitivity:
     method = Method("hypergeometric-averaged" if sensitivity else "hypergeometric", 2)
     # With rounding, the bounds of one sample may exclude the weighted estimate.
     low, high = min(low, math.floor(wrong)), min(population, max(high, math.ceil(wrong)))
-    warnings = [] if sensitivity else [OVERLOOKED]
+    warnings = [AS_KNOWN] if sensitivity else [OVERLOOKED]
+    if sensitivity and sensitivity.known < MANY_KNOWN:
+        warnings.append(FEW_KNOWN)
     if any(one.sent_back for one in strata):
         warnings.append(REDRAWN)
     if not all(one.audited for one in strata):
@@ -280,17 +290,30 @@ def _of_sample(sample: Sequence[Stratum], level: float, sensitivity: Sensitivity
 
 
 def _samples(strata: list[Stratum]) -> list[list[Stratum]]:
-    """Group the strata by sampling rate: all in one group if rounding explains the differences.
+    """Group the strata by sampling rate: those whose rates differ by less than the factor ``_ALIKE``.
 
-    A stratum of which nothing was audited is in the group of its draw.
+    The draw takes at least one item of each stratum, so small strata can have a much higher rate than the others; as
+    one sample with them, they would count too much. A stratum of which nothing was audited is in a group of its draw.
     """
-    population, audited = sum(one.population for one in strata), sum(one.audited for one in strata)
-    if all(abs(one.audited - audited * one.population / population) < 1 for one in strata if one.audited):
-        return [strata] if strata else []
-    groups: dict[object, list[Stratum]] = {}
-    for number, one in enumerate(strata):
-        groups.setdefault(one.share if one.share is not None else f"stratum {number}", []).append(one)
-    return list(groups.values())
+    groups: list[list[Stratum]] = []
+    for one in sorted((one for one in strata if one.audited), key=_rate):
+        if groups and _rate(one) < _ALIKE * _rate(groups[-1][0]):
+            groups[-1].append(one)
+        else:
+            groups.append([one])
+    for one in strata:
+        if not one.audited:
+            same_draw = (group for group in groups if any(other.draw == one.draw for other in group))
+            group = next(same_draw, None)
+            if group is None:
+                groups.append([one])
+            else:
+                group.append(one)
+    return groups
+
+
+def _rate(one: Stratum) -> float:
+    return one.audited / one.population
 
 
 def _of_stratum(one: Stratum, level: float) -> Figure:

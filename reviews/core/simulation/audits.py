@@ -75,7 +75,7 @@ def simulate_audit(setting: AuditSetting, seed: int) -> SimulatedAudit:
                 and setting.send_back.is_reached(audited=len(audited), errors=len(found))
             )
             kept = len(audited) if sent else len(items)
-            strata.append(Stratum(owner, kept, len(audited), len(found), str(number), setting.fraction, sent))
+            strata.append(Stratum(owner, kept, len(audited), len(found), str(number), sent))
             pool += rest if sent else []
         wrong -= {item for item in pool if item in wrong and chance.random() < setting.rework}
         if not pool:

@@ -3,11 +3,13 @@
 from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
+from django.db.models import Count
 from django.utils.translation import gettext as _
 
+from annotator.core.text import gettext_noop
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
 from reviews.core.agreement import (
@@ -22,12 +24,15 @@ from reviews.core.agreement import (
     revision_rates,
 )
 from reviews.core.agreement.item_history import BASELINE
-from reviews.models import Draw, ItemHistoryCount, ItemHistoryPending, SentBackStratum
+from reviews.models import Cycle, CycleState, Draw, ItemHistoryCount, ItemHistoryPending, SentBackStratum
 from reviews.services.protocols.versions import newest_stages, stage_titles
 from reviews.services.statistics.counters import read_counters
 from reviews.services.statistics.hidden_gold import hidden_item_histories
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.statistics.sensitivity import read_sensitivity
+
+#: Why the last point has no interval.
+BY_DEFINITION = gettext_noop("No interval: after the last stage, items equal their verified revision by definition.")
 
 _IN_REVIEW = (DialogueStatus.IN_REVIEW, DialogueStatus.ESCALATED, DialogueStatus.POOLED)
 
@@ -45,21 +50,27 @@ class PointAccuracy:
     #: Right except for labels that are missing, and perhaps user messages.
     unlabelled: int
     of: int
+    #: Whether this is the end of the protocol: items then have their verified content, unless they were reopened later.
+    last: bool = False
 
     @cached_property
     def figure(self) -> Figure:
         """Return the share of items with exactly the verified content: labels, calls, answers and messages."""
-        return accuracy_after(self.title, self.right, self.of)
+        return self._share(self.right)
 
     @cached_property
     def without_messages(self) -> Figure:
         """Return the same share if user messages that were rewritten later do not count as errors."""
-        return accuracy_after(self.title, self.right + self.message, self.of)
+        return self._share(self.right + self.message)
 
     @cached_property
     def without_missing_labels(self) -> Figure:
         """Return the same share if labels that are missing do not count as errors either."""
-        return accuracy_after(self.title, self.right + self.message + self.unlabelled, self.of)
+        return self._share(self.right + self.message + self.unlabelled)
+
+    def _share(self, right: int) -> Figure:
+        figure = accuracy_after(self.title, right, self.of)
+        return replace(figure, low=None, high=None, interval=BY_DEFINITION) if self.last else figure
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,8 @@ class StageAudit:
     title: str
     strata: list[Stratum]
     sensitivity: Sensitivity
+    #: Drawn items whose audit or further review is not finished.
+    unfinished: int = 0
 
     @cached_property
     def residual(self) -> Residual:
@@ -210,7 +223,8 @@ def revisions_of_repeating(project: Project, found: Accuracy) -> list[StageRevis
 
 def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
     named = {BASELINE: _("Baseline"), **titles}
-    return [_point(key, title, points[key]) for key, title in named.items() if points[key]]
+    found = [_point(key, title, points[key]) for key, title in named.items() if points[key]]
+    return [*found[:-1], replace(found[-1], last=True)] if len(found) > 1 else found
 
 
 def _by_round(stage: str, title: str, during: dict[str, Tally[str]], ended: dict[str, Tally[str]]) -> StageRounds:
@@ -244,13 +258,14 @@ def _audits(
     if not titles:
         return []
     draws = Draw.objects.filter(project=project, stage__in=titles)
-    shares = {(stage, str(number)): share for stage, number, share in draws.values_list("stage", "number", "fraction")}
     sent = SentBackStratum.objects.filter(draw__in=draws)
     sent_back = {
         (stage, owner, str(number))
         for stage, owner, number in sent.values_list("draw__stage", "owner__pseudonym", "draw__number")
     }
     sensitivity = read_sensitivity(project, list(titles))
+    drawn = Cycle.objects.filter(project=project, state=CycleState.ACTIVE, stage_runs__entered_as="sampled")
+    unfinished = dict(drawn.order_by().values_list("stage_runs__stage").annotate(Count("pk", distinct=True)))
     return [
         StageAudit(
             stage,
@@ -258,12 +273,13 @@ def _audits(
             [
                 Stratum(
                     owner, values.total(), values["right"] + values["error"], values["error"], draw,
-                    shares.get((stage, draw)), (stage, owner, draw) in sent_back,
+                    (stage, owner, draw) in sent_back,
                 )
                 for (owner, draw), values in sorted(strata[stage].items(), key=lambda one: (one[0][0], int(one[0][1])))
                 if values.total()
             ],
             sensitivity[stage].total,
+            unfinished.get(stage, 0),
         )
         for stage, title in titles.items()
     ]  # fmt: skip

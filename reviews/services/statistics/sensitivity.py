@@ -1,8 +1,9 @@
 """The sensitivity of an audit: how many items with known errors its reviewers noticed.
 
-It is measured in two ways: administrators enter the results of tests (items in which they planted errors, or errors
-that were found later in items that the audit had passed), and retired gold items with errors count if somebody who
-audits in the stage reviewed them. Gold items in use do not count, so the figure says nothing about them.
+It is measured in two ways. Administrators enter the results of tests: a second, independent review of audited items
+finds errors, and the audit had noticed some of them. Reviews of retired gold items with errors count if the person also
+audits in the stage, whatever the stage of the gold item. Gold items in use do not count, so the figure says nothing
+about them.
 """
 
 from collections.abc import Collection
@@ -19,7 +20,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
 from reviews.core.agreement import Sensitivity
 from reviews.core.protocols.random_draws import ROUNDS
-from reviews.models import Draw, GoldScore, Review, SensitivityTest, Verdict
+from reviews.models import Draw, GoldScore, Review, SensitivityTest
 from reviews.models.samples import MAX_KNOWN
 
 
@@ -54,9 +55,7 @@ def _of_gold_items(project: Project, stage: str) -> Sensitivity:
         project=project, errors__gt=0, item__training_place=None, item__retired_at__isnull=False,
         person__in=audits.values("person"),
     )  # fmt: skip
-    # As in the audit, whatever is not approved is found to have an error.
-    noticed = Count("pk", filter=~Q(review__verdict=Verdict.APPROVE))
-    found = scores.aggregate(known=Count("pk"), found=noticed)
+    found = scores.aggregate(known=Count("pk"), found=Count("pk", filter=Q(found__gt=0)))
     return Sensitivity(found["found"], found["known"])
 
 

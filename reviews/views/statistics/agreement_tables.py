@@ -19,6 +19,8 @@ from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
 from reviews.core.agreement.planning import HALF_WIDTH
 from reviews.views.statistics.layout import Column, Table, bounds, figure_columns
 
+#: Units from which on a figure tells how many are needed.
+FEWEST = 10
 #: What is assumed before there are reviews: shares of the rarest value, kappas, and the tasks of a dialogue.
 RAREST, KAPPAS, TASKS = (0.5, 0.2, 0.1, 0.05, 0.02), (0.6, 0.8), 4
 
@@ -51,13 +53,13 @@ def notes(figures: Sequence[Figure]) -> list[tuple[str, str]]:
 
 def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
     """Return about how many dialogues would make every interval narrow; None if all are, or if there is none."""
-    needed = [dialogues_for(figure, counts) for figure in figures]
+    needed = [dialogues_for(figure, counts) for figure in figures if figure.n >= FEWEST]
     return max((roughly(number) for number in needed if number is not None), default=None)
 
 
 def _rows(figures: Sequence[Figure], counts: PatternCounts, name: str) -> Iterator[Row]:
     for figure in figures:
-        needed = dialogues_for(figure, counts)
+        needed = dialogues_for(figure, counts) if figure.n >= FEWEST else None
         yield Row(label=name, figure=figure, needed=None if needed is None else roughly(needed))
 
 

@@ -115,7 +115,7 @@ def accuracy(request: PageRequest) -> HttpResponse:
         names = {pseudonym: str(person) for pseudonym, person in names_of(project=request.project).items()}
         tables["strata"] = made.strata_table(found.audits, names)
     context["residuals"] = [
-        (audit.title, *(shown(value, "share") for value in (left.value, left.low, left.high)))
+        (audit.title, audit.population, *(shown(value, "share") for value in (left.value, left.low, left.high)))
         for audit in found.audits
         if (left := audit.residual.residual).value is not None
     ]

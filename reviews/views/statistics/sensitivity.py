@@ -33,16 +33,19 @@ class SensitivityTestForm(forms.Form):
         min_value=1,
         max_value=MAX_KNOWN,
         label=_("Items with known errors"),
-        help_text=_("Items that the reviewers audited without knowing of the error."),
+        help_text=_("Audited items in which a second review found an error."),
     )
     found = forms.IntegerField(
         min_value=0,
         max_value=MAX_KNOWN,
         label=_("Of these noticed"),
-        help_text=_("Items that they changed, rejected or escalated because of the error."),
+        help_text=_("Items in which the audit had found an error, too."),
     )
     note = forms.CharField(
-        required=False, max_length=500, label=_("Note"), help_text=_("For example which errors were planted, and when.")
+        required=False,
+        max_length=500,
+        label=_("Note"),
+        help_text=_("For example who reviewed again, and how the items were chosen."),
     )
 
 
@@ -89,7 +92,7 @@ def sensitivity_table(measured: MeasuredSensitivity) -> Table:
     """Return how many items with known errors were noticed, by source and in total."""
     rows = (
         (gettext("Tests"), measured.tests),
-        (gettext("Retired gold items that the same people reviewed"), measured.gold),
+        (gettext("Reviews of retired gold items by the same people, in any stage"), measured.gold),
         (gettext("Total"), measured.total),
     )
     return Table.listing(

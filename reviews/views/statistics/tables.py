@@ -161,7 +161,7 @@ def strata_table(audits: Sequence[StageAudit], names: Mapping[str, str]) -> Tabl
             for stratum, figure in zip(audit.strata, audit.residual.strata, strict=True)
         ),
         key="audit-by-owner",
-        caption=_("Audit by owner"),
+        caption=_("Audit by owner, as found"),
         columns=[
             Column("stage", _("Stage"), of="audit.title"),
             Column("owner", _("Owner"), of=lambda one: names.get(one.stratum.name, one.stratum.name) or _("no owner")),

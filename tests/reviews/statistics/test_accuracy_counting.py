@@ -142,7 +142,7 @@ def test_a_message_that_is_rewritten_is_shown_apart(team: Team) -> None:
     assert accuracy.by_stage[1].figure.value == 0
     assert accuracy.by_stage[1].without_messages.value == 1
     [audit] = accuracy.audits
-    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1, "1", 0.1)])
+    assert (audit.stage, audit.strata) == ("expert", [Stratum(team.annotator.pseudonym, 1, 1, 1, "1")])
     assert [(one.revised, one.items) for one in accuracy.revisions] == [({1: 1}, 1), ({}, 1), ({}, 1), ({1: 1}, 1)]
 
 
@@ -154,13 +154,13 @@ def test_what_is_not_drawn_is_of_the_population(team: Team) -> None:
     assert len(drawn) == 2
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0, "1", 0.1)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 9, 0, 0, "1")]
     assert audit.residual.error_rate.undefined == "Nothing has been audited yet."
     for item in drawn:
         claim_and_submit(team.senior, item, "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1", 0.1)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 11, 2, 0, "1")]
     assert audit.residual.error_rate.value == 0
     assert ITEM_HISTORY.recount(team.project) == []
 
@@ -206,7 +206,7 @@ def test_draws_of_unlike_shares_are_strata_of_their_own(team: Team) -> None:
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
     owner = team.annotator.pseudonym
-    assert audit.strata == [Stratum(owner, 5, 1, 1, "1", 0.2), Stratum(owner, 5, 5, 0, "2", 1.0)]
+    assert audit.strata == [Stratum(owner, 5, 1, 1, "1"), Stratum(owner, 5, 5, 0, "2")]
     assert audit.residual.error_rate.value == 0.5
     assert [figure.value for figure in audit.residual.strata] == [1.0, 0.0]
 
@@ -228,7 +228,7 @@ def test_an_error_stays_in_its_sample_when_experts_look_again(team: Team, outcom
     claim_and_submit(team.outsider, items[1], "approve")
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1")]
     counts = stored_counters(team.project)
     assert (counts["sampled:expert"], counts["sampled_errors:expert"]) == (2, 1)
     assert counts == recount(team.project)
@@ -247,7 +247,7 @@ def test_a_sample_stays_whole_when_its_stage_takes_every_item(team: Team) -> Non
     claim_and_submit(team.senior, items[1], "fix", document=changed(current(items[1])))
     fold_all()
     [audit] = read_accuracy(project=team.project).audits
-    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1", 1.0)]
+    assert audit.strata == [Stratum(team.annotator.pseudonym, 2, 2, 1, "1")]
 
 
 def test_an_approval_of_a_drawn_item_is_no_error_whatever_follows_from_it(team: Team) -> None:

@@ -17,7 +17,7 @@ from reviews.core.agreement import (
     revision_rates,
     wilson,
 )
-from reviews.core.agreement.audit import BORROWED, OVERLOOKED, REDRAWN
+from reviews.core.agreement.audit import AS_KNOWN, BORROWED, FEW_KNOWN, OVERLOOKED, REDRAWN
 from reviews.core.protocols import Evidence
 from reviews.core.simulation.audits import AuditSetting, simulate_audit
 
@@ -126,18 +126,37 @@ def test_what_was_looked_at_as_a_whole_adds_no_doubt() -> None:
     assert (said.value, said.low, said.high) == (3 / 66, (3 + low) / 66, (3 + high) / 66)
 
 
-def test_small_draws_of_one_share_are_one_sample_with_large_ones() -> None:
-    # Of a small draw the rounding makes more than a tenth.
-    small = [Stratum("ann", 3, 1, 0, str(number), 0.1) for number in range(40)]
-    strata = [*small, Stratum("ann", 300, 30, 3, "40", 0.1), Stratum("ann", 100, 50, 2, "41", 0.5)]
+def test_strata_are_one_sample_only_if_their_rates_are_alike() -> None:
+    # The draw takes at least one of each stratum: a third of each small one, a tenth of the others.
+    small = [Stratum("ann", 3, 1, 0, str(number)) for number in range(40)]
+    strata = [*small, Stratum("ann", 300, 30, 3, "40"), Stratum("ben", 100, 12, 0, "40"), Stratum("ann", 100, 50, 2)]
     said = residual_error(strata).error_rate
-    parts = [error_bounds(420, 70, 3, 0.95**0.5), error_bounds(100, 50, 2, 0.95**0.5)]
-    assert (said.low, said.high) == (sum(low for low, _ in parts) / 520, sum(high for _, high in parts) / 520)
+    parts = [error_bounds(400, 42, 3, 0.95 ** (1 / 3)), error_bounds(120, 40, 0, 0.95 ** (1 / 3))]
+    parts.append(error_bounds(100, 50, 2, 0.95 ** (1 / 3)))
+    low, high = (sum(bound) for bound in zip(*parts, strict=True))
+    assert (said.low, said.high) == (low / 620, high / 620)
     assert "one sample, summed over the rates" in said.interval
 
 
+@pytest.mark.parametrize("wrong", [2, 4, 6])
+def test_small_strata_do_not_hide_the_errors_of_large_ones(wrong: int) -> None:
+    """Ten owners of two items without errors and ten of nine, one item of each audited: all as one sample, the bounds
+    would hold in little more than half of the draws.
+    """
+    rng, held, trials = random.Random(wrong), 0, 300
+    truth = 10 * wrong / 110
+    for _ in range(trials):
+        small = [Stratum(f"small {n}", 2, 1, 0) for n in range(10)]
+        large = [Stratum(f"large {n}", 9, 1, int(rng.random() < wrong / 9)) for n in range(10)]
+        figure = residual_error([*small, *large]).error_rate
+        assert figure.low is not None
+        assert figure.high is not None
+        held += figure.low - 1e-9 <= truth <= figure.high + 1e-9
+    assert held / trials >= 0.94
+
+
 def test_a_stratum_without_audited_items_has_the_rate_of_its_draw() -> None:
-    strata = [Stratum("ann", 100, 10, 1, "1", 0.1), Stratum("ben", 50, 0, 0, "1", 0.1), Stratum("cy", 0, 0, 0, "1")]
+    strata = [Stratum("ann", 100, 10, 1, "1"), Stratum("ben", 50, 0, 0, "1"), Stratum("cy", 0, 0, 0, "1")]
     said = residual_error(strata)
     assert said.error_rate.value == pytest.approx(0.1)
     low, high = error_bounds(150, 10, 1)
@@ -152,8 +171,8 @@ def test_a_stratum_without_audited_items_has_the_rate_of_its_draw() -> None:
 
 def test_a_reworked_stratum_is_not_one_with_its_first_sample() -> None:
     # An owner of 60: 3 of 6 are wrong, the other 54 are reworked, then 0 of 6 are wrong. 3 errors, 5 %.
-    first = Stratum("ann", 6, 6, 3, "1", 0.1, sent_back=True)
-    said = residual_error([first, Stratum("ann", 54, 6, 0, "2", 0.1)])
+    first = Stratum("ann", 6, 6, 3, "1", sent_back=True)
+    said = residual_error([first, Stratum("ann", 54, 6, 0, "2")])
     assert said.error_rate.value == 3 / 60
     assert said.error_rate.low == 3 / 60
     assert said.residual.value == said.residual.low == 0
@@ -162,9 +181,9 @@ def test_a_reworked_stratum_is_not_one_with_its_first_sample() -> None:
 
 def test_rates_of_lucky_strata_are_shrunk_if_others_were_drawn_again() -> None:
     # Of 4 · 5 audited items 4 are wrong: 20 %. Σ a(p_h - p)² = 5 · (0.4² + 3 · (2/15)²) … worked out below.
-    kept = [Stratum(name, 50, 5, errors, "1", 0.1) for name, errors in (("ann", 1), ("ben", 1), ("cy", 0))]
-    sent = Stratum("dan", 5, 5, 2, "1", 0.1, sent_back=True)
-    again = Stratum("dan", 45, 5, 0, "2", 0.1)
+    kept = [Stratum(name, 50, 5, errors, "1") for name, errors in (("ann", 1), ("ben", 1), ("cy", 0))]
+    sent = Stratum("dan", 5, 5, 2, "1", sent_back=True)
+    again = Stratum("dan", 45, 5, 0, "2")
     said = residual_error([*kept, sent, again])
     mean = 4 / 20
     spread = 5 * ((0.2 - mean) ** 2 * 2 + (0 - mean) ** 2 + (0.4 - mean) ** 2)
@@ -183,8 +202,8 @@ def test_rates_of_lucky_strata_are_shrunk_if_others_were_drawn_again() -> None:
 
 
 def test_strata_that_differ_keep_their_own_rates_even_if_others_were_drawn_again() -> None:
-    kept = [Stratum("ann", 1000, 100, 2, "1", 0.1), Stratum("ben", 1000, 100, 1, "1", 0.1)]
-    said = residual_error([*kept, Stratum("dan", 100, 100, 60, "1", 0.1, sent_back=True)])
+    kept = [Stratum("ann", 1000, 100, 2, "1"), Stratum("ben", 1000, 100, 1, "1")]
+    said = residual_error([*kept, Stratum("dan", 100, 100, 60, "1", sent_back=True)])
     # The variance between strata is large against that of a sample of 100: own rates count nearly alone.
     assert said.residual.value == pytest.approx(900 * (0.02 + 0.01) / 2100, rel=0.35)
 
@@ -203,7 +222,9 @@ def test_the_sensitivity_by_hand() -> None:
     said = residual_error([Stratum("ann", 300, 30, 3)], sensitivity=Sensitivity(20, 40))
     assert said.error_rate.value == pytest.approx(0.2)
     assert said.residual.value == pytest.approx(57 / 300)
-    assert said.warnings == []
+    assert said.warnings == [AS_KNOWN]
+    few = residual_error([Stratum("ann", 300, 30, 3)], sensitivity=Sensitivity(4, 9))
+    assert few.warnings == [AS_KNOWN, FEW_KNOWN]
     exact = residual_error([Stratum("ann", 300, 30, 3)])
     assert exact.residual.high is not None
     assert said.residual.high is not None

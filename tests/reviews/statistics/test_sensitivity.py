@@ -7,7 +7,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotator.models import Event, Role, User
-from reviews.core.agreement.audit import OVERLOOKED
+from reviews.core.agreement.audit import AS_KNOWN, OVERLOOKED
 from reviews.models import GoldItem, GoldScore, SensitivityTest
 from reviews.services.sampling.draws import close_population_and_draw
 from reviews.services.statistics.accuracy import read_accuracy
@@ -62,14 +62,16 @@ def test_a_test_enters_the_estimate_and_leaves_it_when_it_is_taken_back(team: Te
     assert (audit.residual.residual.value, audit.residual.warnings) == (0.25, [OVERLOOKED])
     before = one_line(admin.get(f"/p/{team.project.slug}/statistics/accuracy/"))
     assert "overlooked are not included" in before
-    response = admin.post(address(team), {"stage": "expert", "known": "40", "found": "30", "note": "Planted in May."})
+    response = admin.post(
+        address(team), {"stage": "expert", "known": "40", "found": "30", "note": "Reviewed again in May."}
+    )
     assert response.status_code == 302
     [audit] = read_accuracy(project=team.project).audits
     # 2 / 0.75 are wrong, of which one was found.
     assert audit.residual.residual.value == pytest.approx((2 / 0.75 - 1) / 4)
-    assert audit.residual.warnings == []
+    assert audit.residual.warnings == [AS_KNOWN]
     page = one_line(admin.get(address(team)))
-    assert "Planted in May." in page
+    assert "Reviewed again in May." in page
     assert "75.0" in page
     [event] = Event.objects.filter(kind="sensitivity_test.entered")
     assert (event.after["known"], event.after["found"]) == (40, 30)
@@ -110,7 +112,7 @@ def test_annotators_see_nothing_and_senior_reviewers_cannot_enter_tests(team: Te
     assert unknown.status_code == 404
 
 
-@pytest.mark.parametrize(("verdict", "noticed"), [("escalate", 1), ("approve", 0)])
+@pytest.mark.parametrize(("verdict", "noticed"), [("fix", 1), ("approve", 0)])
 def test_retired_gold_items_of_those_who_audit_count(
     monkeypatch: pytest.MonkeyPatch, verdict: str, noticed: int
 ) -> None:
@@ -118,7 +120,9 @@ def test_retired_gold_items_of_those_who_audit_count(
     item = make_gold(team)
     certain(monkeypatch, team)
     person = team.annotators[4]
-    answer_with(person, take(person, team), verdict)
+    answer_with(
+        person, take(person, team), verdict, **({"document": item.answer.document()} if verdict == "fix" else {})
+    )
 
     def measured() -> tuple[int, int]:
         gold = read_sensitivity(team.project, ["expert"])["expert"].gold
