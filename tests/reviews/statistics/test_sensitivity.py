@@ -140,5 +140,5 @@ def test_retired_gold_items_of_those_who_audit_count(
     assert measured() == (0, 0)
     claim_and_submit(person, audited_item, "approve")
     assert measured() == (noticed, 1)
-    GoldScore.objects.update(errors=0)
+    GoldScore.objects.update(errors=0, found=0)
     assert measured() == (0, 0)
