@@ -25,6 +25,7 @@ SETTINGS: dict[str, AuditSetting] = {
     "15 % wrong, nothing sent back": replace(_BASE, rate=0.15, send_back=None),
     "a quarter of the owners 30 % wrong": replace(_BASE, others=0.25, other_rate=0.3),
     "a quarter 30 % wrong, rework fixes nothing": replace(_BASE, others=0.25, other_rate=0.3, rework=0.0),
+    "40 owners, a quarter 30 % wrong": replace(_BASE, owners=40, others=0.25, other_rate=0.3),
     "errors in groups of 5": replace(_BASE, clustered=5),
     "limit 10 %, a fifth drawn": replace(_BASE, rate=0.1, fraction=0.2, send_back=_STRICT),
     "limit 10 %, a fifth drawn, rework fixes nothing": replace(
