@@ -1,5 +1,6 @@
 """Find the nearest place where each value of a call is visible. The search stops at the first source."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -9,6 +10,15 @@ from typing import Any
 
 from annotator.core.graph.dag import positions
 from annotator.core.provenance.derivations import Derived, derived
+from annotator.core.provenance.edge_certainty import SETTINGS, words_of
+from annotator.core.provenance.inferences import (
+    DateParts,
+    abbreviated,
+    asks_to_round,
+    computed,
+    is_code,
+    is_initials,
+)
 from annotator.core.provenance.named_codes import is_named, named_code
 from annotator.core.provenance.number_words import Span
 from annotator.core.provenance.relative_dates import Meant, day_of, days_meant, stays
@@ -22,8 +32,8 @@ from annotator.core.provenance.scope import (
     text_of,
     text_size,
 )
-from annotator.core.provenance.search_targets import Body, Hit, Quality
-from annotator.core.provenance.value_forms import Forms, forms_for
+from annotator.core.provenance.search_targets import Body, Hit, Observation, Quality
+from annotator.core.provenance.value_forms import Forms, forms_for, forms_of
 from annotator.core.provenance.work_budget import ITEM, LOOK
 from annotator.core.schema.exact_json import pointer
 
@@ -74,17 +84,30 @@ class Found:
 
 #: Searching for words from which a value follows takes this many times as long as searching for the value.
 _BY_PATTERN = 16
+#: Numbers that the user says and that calls returned, of which two may be computed with.
+_SAID, _RETURNED = 5, 20
+#: Values of a call that are read as days.
+_OTHERS = 50
+#: Words in the names of arguments that ask for the day of the call or the beginning of a time.
+_OF_TODAY = words_of("today now current created issued start from since begin after")
+#: Words for times that may begin or end today.
+_SPANNING = re.compile(
+    r"\b(?:until|till|by|before|through|since|between|from|up to|deadline|due|immediately|asap|currently|at once)\b"
+    "|到|至|截止|之前|以前|立即|马上|立刻|尽快|目前|当前"
+)
 
 
 class Finder:
     """Finds values in the places of one document and caches the results, task by task."""
 
-    __slots__ = ("_days", "_ends", "_found", "scope")
+    __slots__ = ("_days", "_ends", "_found", "_parts", "_rounds", "scope")
 
     def __init__(self, scope: DocumentScope) -> None:
         self.scope = scope
         self._found: dict[int, list[Found]] = {}
         self._days: dict[tuple[str, date], list[Meant]] = {}
+        self._parts: dict[str, DateParts] = {}
+        self._rounds: dict[int, bool] = {}
         # Number of earlier places before each task.
         self._ends: list[int] = []
         at = 0
@@ -124,6 +147,8 @@ class Finder:
             or self._inferred(index, task, found)
             or self._derived(index, task, found)
             or self._by_words(index, task, found)
+            or self._abbreviated(index, task, found)
+            or self._computed(index, task, found)
         ):
             missing = task.missing & call.sees or not self.scope.complete[index]
             # Without env_info, the dialogue's current date is not known.
@@ -137,22 +162,17 @@ class Finder:
         named, days = is_named(forms.folded), _days(forms)
         if not named and days is None:
             return False
-        said = [(Origin.MESSAGE, task.message)]
-        said += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
-        said += [
-            (Origin.EARLIER, target)
-            for target in reversed(self.earlier(index))
-            if target.kind is SourceKind.EARLIER_MESSAGE
-        ]
-        for origin, words in said:
+        for origin, words in self._said(index, task, call):
             if not self.scope.work.spend(_BY_PATTERN * text_size(words)):
                 return False
-            span = named_code(forms.folded, text_of(words).folded) if named else None
+            span = named_code(forms.folded, text_of(words).folded, text_of(words).raw) if named else None
             if span:
                 found.inferred.append((words, _inside(span)))
             elif days is not None and (places := self._by_day(task, words, days)):
                 found.inferred += places
                 origin = Origin.ENV_INFO if len(places) > 1 and origin is not Origin.EARLIER else origin
+            elif span := self._date_parts(words).place_of(forms.dates):
+                found.inferred.append((words, _inside(span)))
             else:
                 continue
             found.origin = origin
@@ -160,6 +180,71 @@ class Finder:
                 found.exchange, found.turn = words.exchange, words.turn
             return True
         return False
+
+    def _date_parts(self, words: SearchTarget) -> DateParts:
+        """Return the parts of dates in a text (cached)."""
+        if words.anchor not in self._parts:
+            text = text_of(words)
+            self._parts[words.anchor] = DateParts(text.folded, [span for (_, _, day), span in text.dates if day])
+        return self._parts[words.anchor]
+
+    def _said(self, index: int, task: TaskScope, call: CallScope) -> Iterator[tuple[Origin, SearchTarget]]:
+        """Yield the user's words that a call can see, those of this task first, then from the nearest back."""
+        yield Origin.MESSAGE, task.message
+        yield from ((Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1)
+        for target in reversed(self.earlier(index)):
+            if target.kind is SourceKind.EARLIER_MESSAGE:
+                yield Origin.EARLIER, target
+
+    def _abbreviated(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search the user's words for a name that the value abbreviates. People only infer that, so it is inferable."""
+        code = found.forms.value
+        if not isinstance(code, str) or not is_code(code) or words_of(_name(found.path)) & SETTINGS:
+            return False
+        # A code of a table must be named by what it stands for.
+        find = is_initials if is_named(found.forms.folded) else abbreviated
+        for _, words in self._said(index, task, found.call):
+            text = text_of(words)
+            if not self.scope.work.spend(LOOK + _BY_PATTERN * len(text.raw)):
+                return False
+            if span := find(code, text.raw):
+                found.origin = Origin.INFERABLE
+                found.inferred.append((words, _inside(span)))
+                return True
+        return False
+
+    def _computed(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search for two numbers from which the value follows: one that the user says here, and one of the nearest that
+        calls returned.
+        """
+        number, text = found.forms.number, text_of(task.message)
+        if number is None or found.forms.small or isinstance(found.forms.value, str):
+            return False
+        if not self.scope.work.spend(_BY_PATTERN * len(text.folded) + ITEM * _SAID * _RETURNED):
+            return False
+        returned = list(islice(self._returned(index, task, found.call), _RETURNED))
+        said = list(islice(text.numbers, _SAID))
+        at = computed(number, said, [one for _, _, one in returned], text.folded)
+        if at is None:
+            return False
+        target, path, other = returned[at]
+        found.origin = Origin.INFERABLE
+        found.inferred.append((target, Hit(0, len(str(other)), Quality.INSIDE, path, True)))
+        return True
+
+    def _returned(
+        self, index: int, task: TaskScope, call: CallScope
+    ) -> Iterator[tuple[SearchTarget, str, int | float]]:
+        """Yield the numbers that calls returned with their places, the nearest first."""
+        near = [task.observations[at] for at in positions(call.sees) if at in task.observations]
+        far = (one for one in reversed(self.earlier(index)) if one.kind is SourceKind.EARLIER_OBSERVATION)
+        for targets in (reversed(near), far):
+            for target in targets:
+                if not self.scope.work.spend(LOOK + text_size(target)):
+                    return
+                if isinstance(target.body, Observation):
+                    for path, number in target.body.numbers(self.scope.work):
+                        yield target, path, number
 
     def _by_day(self, task: TaskScope, words: SearchTarget, days: tuple[date, date]) -> list[tuple[SearchTarget, Hit]]:
         """Return from where a day, month or year follows: from “tomorrow” and env_info, or from a date and “for three
@@ -207,7 +292,7 @@ class Finder:
             found.origin = Origin.SCHEMA
             return True
         for target in task.env:
-            if target.body.has(forms):
+            if target.body.has(forms) and not self._on_another_day(task, found):
                 found.origin = Origin.ENV_INFO
                 return True
         for position, target in task.said:
@@ -228,14 +313,45 @@ class Finder:
             found.origin = Origin.EARLIER
         return found.origin is not Origin.NOWHERE
 
+    def _on_another_day(self, task: TaskScope, found: Found) -> bool:
+        """Return whether a value is today's date, but the user's words in this task give another exact day.
+
+        Not if words may also mean today or a time that begins or ends then, if the argument asks for such a time, or
+        if the call has the user's day too.
+        """
+        days = _days(found.forms) if found.forms.dates else None
+        todays = {today for today, _, _ in _todays(task)}
+        # Of several dates, it is not clear which one is today's.
+        if days is None or days[0] != days[1] or todays != {days[0]}:
+            return False
+        if words_of(_name(found.path)) & _OF_TODAY:
+            return False
+        text = text_of(task.message)
+        cost = _BY_PATTERN * len(text.folded) + ITEM * len(text.dates)
+        if not self.scope.work.spend(cost) or _SPANNING.search(text.folded):
+            return False
+        meant = [(one.first, one.last) for one in self._meant(task.message, days[0])]
+        for (year, month, day), _ in text.dates:
+            one = day_of((year or days[0].year, month, day))
+            meant += [one] if one else []
+        exact = {first for first, last in meant if first == last}
+        if not exact or any(first <= days[0] <= last for first, last in meant):
+            return False
+        others = (_days(forms_of(value)) for _, value in found.call.leaves[:_OTHERS] if isinstance(value, str))
+        return not any(one and one[0] in exact for one in others)
+
     def _derived(self, index: int, task: TaskScope, found: Found) -> bool:
         """Search for something from which the value follows: another unit, more decimals, an id's other form."""
         call, work = found.call, self.scope.work
-        name = next((step for step in reversed(found.path) if isinstance(step, str)), "")
+        name = _name(found.path)
         description = described_in(call.tool, found.path)
 
         def follows(target: SearchTarget) -> Derived | None:
-            return derived(found.forms, name, description, target.body, work)
+            return derived(found.forms, name, description, target.body, work, rounds=rounds)
+
+        if index not in self._rounds:
+            self._rounds[index] = asks_to_round(text_of(task.message).folded)
+        rounds = self._rounds[index]
 
         near = [(Origin.MESSAGE, task.message), *((Origin.ENV_INFO, target) for target in task.env)]
         near += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
@@ -296,9 +412,14 @@ class Finder:
 
 
 def _forms(call: CallScope, path: tuple[Any, ...], value: Any) -> Forms:
-    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    name = _name(path)
     properties = call.tool.parameters.get("properties") if call.tool is not None else None
     return forms_for(name, value, properties if isinstance(properties, dict) else ())
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    """Return the nearest key of a path."""
+    return next((step for step in reversed(path) if isinstance(step, str)), "")
 
 
 def _inside(span: Span) -> Hit:
