@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from annotator.core.graph.dag import positions
+from annotator.core.provenance.days_of_values import date_of, days_named, near_today, todays
 from annotator.core.provenance.derivations import Derived, derived
 from annotator.core.provenance.edge_certainty import SETTINGS, words_of
 from annotator.core.provenance.inferences import (
@@ -100,13 +101,14 @@ _SPANNING = re.compile(
 class Finder:
     """Finds values in the places of one document and caches the results, task by task."""
 
-    __slots__ = ("_days", "_ends", "_found", "_parts", "_rounds", "scope")
+    __slots__ = ("_days", "_ends", "_found", "_parts", "_returned", "_rounds", "scope")
 
     def __init__(self, scope: DocumentScope) -> None:
         self.scope = scope
         self._found: dict[int, list[Found]] = {}
         self._days: dict[tuple[str, date], list[Meant]] = {}
         self._parts: dict[str, DateParts] = {}
+        self._returned: dict[tuple[int, int], list[tuple[SearchTarget, str, int | float]]] = {}
         self._rounds: dict[int, bool] = {}
         # Number of earlier places before each task.
         self._ends: list[int] = []
@@ -121,7 +123,7 @@ class Finder:
         if index not in self._found:
             task = self.scope.tasks[index]
             self._found[index] = [
-                self._find(index, task, call, path, _near(task, _forms(call, path, value)))
+                self._find(index, task, call, path, near_today(task, _forms(call, path, value)))
                 for call in task.calls
                 for path, value in call.leaves
             ]
@@ -159,7 +161,7 @@ class Finder:
     def _inferred(self, index: int, task: TaskScope, found: Found) -> bool:
         """Search the user's words for inferences that everybody makes: a code that a word names, a day they mean."""
         forms, call = found.forms, found.call
-        named, days = is_named(forms.folded), _days(forms)
+        named, days = is_named(forms.folded), days_named(forms)
         if not named and days is None:
             return False
         for origin, words in self._said(index, task, call):
@@ -220,9 +222,13 @@ class Finder:
         number, text = found.forms.number, text_of(task.message)
         if number is None or found.forms.small or isinstance(found.forms.value, str):
             return False
-        if not self.scope.work.spend(_BY_PATTERN * len(text.folded) + ITEM * _SAID * _RETURNED):
+        key = index, found.call.position
+        if key not in self._returned:
+            self._returned[key] = list(islice(self._numbers(index, task, found.call), _RETURNED))
+        returned = self._returned[key]
+        cost = _BY_PATTERN * len(text.folded) + ITEM // 10 * _SAID * len(returned)
+        if not returned or not self.scope.work.spend(cost):
             return False
-        returned = list(islice(self._returned(index, task, found.call), _RETURNED))
         said = list(islice(text.numbers, _SAID))
         at = computed(number, said, [one for _, _, one in returned], text.folded)
         if at is None:
@@ -232,9 +238,7 @@ class Finder:
         found.inferred.append((target, Hit(0, len(str(other)), Quality.INSIDE, path, True)))
         return True
 
-    def _returned(
-        self, index: int, task: TaskScope, call: CallScope
-    ) -> Iterator[tuple[SearchTarget, str, int | float]]:
+    def _numbers(self, index: int, task: TaskScope, call: CallScope) -> Iterator[tuple[SearchTarget, str, int | float]]:
         """Yield the numbers that calls returned with their places, the nearest first."""
         near = [task.observations[at] for at in positions(call.sees) if at in task.observations]
         far = (one for one in reversed(self.earlier(index)) if one.kind is SourceKind.EARLIER_OBSERVATION)
@@ -256,12 +260,12 @@ class Finder:
         starts = [
             (start, span)
             for (year, month, day), span in text_of(words).dates
-            if (start := _date(year or first.year, month, day)) is not None
+            if (start := date_of(year or first.year, month, day)) is not None
         ]
         for one in stays(text_of(words).folded, starts) if starts else ():
             if one.first <= last and first <= one.last:
                 return [(words, _inside(one.span))]
-        for today, target, span in _todays(task):
+        for today, target, span in todays(task):
             if not self.scope.work.spend(LOOK):
                 break
             for one in self._meant(words, today):
@@ -319,10 +323,10 @@ class Finder:
         Not if words may also mean today or a time that begins or ends then, if the argument asks for such a time, or
         if the call has the user's day too.
         """
-        days = _days(found.forms) if found.forms.dates else None
-        todays = {today for today, _, _ in _todays(task)}
+        days = days_named(found.forms) if found.forms.dates else None
+        now = {today for today, _, _ in todays(task)}
         # Of several dates, it is not clear which one is today's.
-        if days is None or days[0] != days[1] or todays != {days[0]}:
+        if days is None or days[0] != days[1] or now != {days[0]}:
             return False
         if words_of(_name(found.path)) & _OF_TODAY:
             return False
@@ -337,7 +341,7 @@ class Finder:
         exact = {first for first, last in meant if first == last}
         if not exact or any(first <= days[0] <= last for first, last in meant):
             return False
-        others = (_days(forms_of(value)) for _, value in found.call.leaves[:_OTHERS] if isinstance(value, str))
+        others = (days_named(forms_of(value)) for _, value in found.call.leaves[:_OTHERS] if isinstance(value, str))
         return not any(one and one[0] in exact for one in others)
 
     def _derived(self, index: int, task: TaskScope, found: Found) -> bool:
@@ -424,42 +428,6 @@ def _name(path: tuple[Any, ...]) -> str:
 
 def _inside(span: Span) -> Hit:
     return Hit(*span, Quality.INSIDE)
-
-
-def _date(year: int, month: int, day: int | None) -> date | None:
-    whole = day_of((year, month, day)) if day else None
-    return whole[0] if whole else None
-
-
-def _days(forms: Forms) -> tuple[date, date] | None:
-    """Return the first and last day that a value names: of a date, a month or a year."""
-    if forms.dates:
-        return day_of(forms.dates[0])
-    year = forms.number
-    return (date(year, 1, 1), date(year, 12, 31)) if type(year) is int and 1900 < year < 2100 else None
-
-
-#: “July 5” is a day within this many days of today; with another year, the text does not give it.
-_NEAR = 366
-
-
-#: Dates of env_info that may be today's.
-_MOST_TODAYS = 20
-
-
-def _todays(task: TaskScope) -> Iterator[tuple[date, SearchTarget, Span]]:
-    """Yield the first dates of env_info, of which one is today's, and where they are."""
-    dates = ((day_of(today), target, span) for target in task.env for today, span in text_of(target).dates)
-    for days, target, span in islice(dates, _MOST_TODAYS):
-        if days is not None:
-            yield days[0], target, span
-
-
-def _near(task: TaskScope, forms: Forms) -> Forms:
-    """Return the forms of a date so that it is also found without its year, if it is near the dates of env_info."""
-    days = _days(forms) if forms.dates else None
-    distances = [abs((days[0] - today).days) for today, _, _ in _todays(task)] if days else []
-    return forms if not distances or min(distances) <= _NEAR else forms.with_year()
 
 
 def _says(body: Body, forms: Forms) -> bool:
