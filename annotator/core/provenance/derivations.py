@@ -18,6 +18,8 @@ from annotator.core.provenance.work_budget import ITEM, LOOK, Work
 _ID_DIGITS = 3
 #: Whole numbers from here on may be rounded ones.
 _ROUNDED = 100
+#: … and from here on if the user asks for it.
+_SMALL = 10
 #: A part that is joined with others has this many characters, and there are at most this many parts.
 _PART, _PARTS = 3, 6
 _PREFIXED = re.compile(r"[^\W\d_]{1,12}[-_:#]?0{0,12}([1-9]\d{2,17})", re.ASCII)
@@ -34,8 +36,13 @@ class Derived(NamedTuple):
     named: bool
 
 
-def derived(forms: Forms, name: str, description: str, body: Body, work: Work) -> Derived | None:
-    """Return from what in a text or observation the value of the argument ``name`` follows; None if from nothing."""
+def derived(
+    forms: Forms, name: str, description: str, body: Body, work: Work, *, rounds: bool = False
+) -> Derived | None:
+    """Return from what in a text or observation the value of the argument ``name`` follows; None if from nothing.
+
+    ``rounds``: the user asks for a whole number.
+    """
     text = body.text if isinstance(body, Observation) else body
     if forms.common or forms.written or not work.spend(LOOK + 4 * len(text.folded)):
         return None
@@ -44,7 +51,7 @@ def derived(forms: Forms, name: str, description: str, body: Body, work: Work) -
             return next((Derived(_inside(hit), True) for hit in body.hits(other)), None)
     number = forms.number
     if number is not None:
-        found = _in_other_unit(number, name, description, body, work) or _rounded(number, body, work)
+        found = _in_other_unit(number, name, description, body, work) or _rounded(number, body, work, rounds=rounds)
         if found is None and type(number) is int and len(str(number)) >= _ID_DIGITS:
             found = _with_prefix(number, body)
         return found
@@ -102,10 +109,10 @@ def _in_other_unit(number: int | float, name: str, description: str, body: Body,
     return None
 
 
-def _rounded(number: int | float, body: Body, work: Work) -> Derived | None:
-    """Return a number with more decimals that the value is when rounded."""
+def _rounded(number: int | float, body: Body, work: Work, *, rounds: bool) -> Derived | None:
+    """Return a number with more decimals that the value is when rounded; a small one only if the user asks for it."""
     decimals = len(str(number).partition(".")[2]) if isinstance(number, float) and "e" not in str(number) else 0
-    if not decimals and abs(number) < _ROUNDED:
+    if not decimals and abs(number) < (_SMALL if rounds else _ROUNDED):
         return None
     if isinstance(body, Text) and not work.spend(ITEM // 10 * len(body.numbers)):
         return None

@@ -17,7 +17,7 @@ def words_of(name: str) -> frozenset[str]:
 
 
 #: Words in the names of arguments that set how a tool works. Their values are the same everywhere.
-_SETTINGS = words_of(
+SETTINGS = words_of(
     "class currency direction format lang language level limit locale max maximum min minimum mode offset ok order "
     "outcome page priority result size skip sort state status success theme type unit urgency version"
 )
@@ -69,10 +69,10 @@ def is_certain(forms: Forms, name: frozenset[str], hit: Hit, fit: float, shown: 
     if forms.dates and path & _LOGGED and not fit:
         return False
     if not hit.whole and _is_fragment(forms, hit, shown):
-        return fit >= _AFFINE and not name & _SETTINGS
+        return fit >= _AFFINE and not name & SETTINGS
     if _is_distinct(forms) or _is_name(forms):
         return True
-    return fit >= _AFFINE and not name & _SETTINGS
+    return fit >= _AFFINE and not name & SETTINGS
 
 
 def _is_distinct(forms: Forms) -> bool:

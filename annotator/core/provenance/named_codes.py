@@ -206,6 +206,8 @@ for _line in _LINES:
         _BY_MEMBER.setdefault(_member, []).extend(other for other in _line if other != _member)
 #: Names as short as a code.
 _SHORT = frozenset({"yen", "won", "man"})
+#: Codes of three letters that mean a whole city or country, not one of its airports.
+_WHOLE = frozenset({"nyc", "lon", "par", "rom", "mil", "mow", "tyo", "bjs", "sel", "chi", "usa"})
 #: No member is longer.
 _LONGEST = max(map(len, _BY_MEMBER))
 
@@ -215,10 +217,16 @@ def is_named(folded_value: str) -> bool:
     return len(folded_value) <= _LONGEST + 3 and _pattern(folded_value) is not None
 
 
-def named_code(folded_value: str, folded_text: str) -> Span | None:
-    """Return the span in a folded text that names what a code or name such as "pt", "pt-br" or "Paris" means."""
+def named_code(folded_value: str, folded_text: str, raw: str = "") -> Span | None:
+    """Return the span in a folded text that names what a code or name such as "pt", "pt-br" or "Paris" means.
+
+    ``raw``: the text as written, in which a code of a whole city or country may be in capitals: NYC is also JFK.
+    """
     pattern = _pattern(folded_value) if len(folded_value) <= _LONGEST + 3 else None
     match = pattern.search(folded_text) if pattern else None
+    if match is None and not raw.isupper():
+        cities = [code.upper() for code in _BY_MEMBER.get(folded_value, ()) if code in _WHOLE]
+        match = re.search(rf"\b(?:{'|'.join(cities)})\b", raw) if cities else None
     return match.span() if match else None
 
 

@@ -19,6 +19,8 @@ _ORDINALS = (
     *("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth"),
     "nineteenth",
 )
+#: Zeroth to nineteenth.
+ORDINAL_NAMES = _ORDINALS
 _WORDS: dict[str, Number] = {word: number for number, word in enumerate(_UNITS)}
 _WORDS |= {word: 10 * number for number, word in enumerate(_TENS, 2)}
 _WORDS |= {"hundred": 100}

@@ -1,5 +1,6 @@
 """Find the nearest place where each value of a call is visible. The search stops at the first source."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -8,7 +9,17 @@ from itertools import islice
 from typing import Any
 
 from annotator.core.graph.dag import positions
+from annotator.core.provenance.days_of_values import date_of, days_named, near_today, todays
 from annotator.core.provenance.derivations import Derived, derived
+from annotator.core.provenance.edge_certainty import SETTINGS, words_of
+from annotator.core.provenance.inferences import (
+    DateParts,
+    abbreviated,
+    asks_to_round,
+    computed,
+    is_code,
+    is_initials,
+)
 from annotator.core.provenance.named_codes import is_named, named_code
 from annotator.core.provenance.number_words import Span
 from annotator.core.provenance.relative_dates import Meant, day_of, days_meant, stays
@@ -22,8 +33,8 @@ from annotator.core.provenance.scope import (
     text_of,
     text_size,
 )
-from annotator.core.provenance.search_targets import Body, Hit, Quality
-from annotator.core.provenance.value_forms import Forms, forms_for
+from annotator.core.provenance.search_targets import Body, Hit, Observation, Quality
+from annotator.core.provenance.value_forms import Forms, forms_for, forms_of
 from annotator.core.provenance.work_budget import ITEM, LOOK
 from annotator.core.schema.exact_json import pointer
 
@@ -74,17 +85,31 @@ class Found:
 
 #: Searching for words from which a value follows takes this many times as long as searching for the value.
 _BY_PATTERN = 16
+#: Numbers that the user says and that calls returned, of which two may be computed with.
+_SAID, _RETURNED = 5, 20
+#: Values of a call that are read as days.
+_OTHERS = 50
+#: Words in the names of arguments that ask for the day of the call or the beginning of a time.
+_OF_TODAY = words_of("today now current created issued start from since begin after")
+#: Words for times that may begin or end today.
+_SPANNING = re.compile(
+    r"\b(?:until|till|by|before|through|since|between|from|up to|deadline|due|immediately|asap|currently|at once)\b"
+    "|到|至|截止|之前|以前|立即|马上|立刻|尽快|目前|当前"
+)
 
 
 class Finder:
     """Finds values in the places of one document and caches the results, task by task."""
 
-    __slots__ = ("_days", "_ends", "_found", "scope")
+    __slots__ = ("_days", "_ends", "_found", "_parts", "_returned", "_rounds", "scope")
 
     def __init__(self, scope: DocumentScope) -> None:
         self.scope = scope
         self._found: dict[int, list[Found]] = {}
         self._days: dict[tuple[str, date], list[Meant]] = {}
+        self._parts: dict[str, DateParts] = {}
+        self._returned: dict[tuple[int, int], list[tuple[SearchTarget, str, int | float]]] = {}
+        self._rounds: dict[int, bool] = {}
         # Number of earlier places before each task.
         self._ends: list[int] = []
         at = 0
@@ -98,7 +123,7 @@ class Finder:
         if index not in self._found:
             task = self.scope.tasks[index]
             self._found[index] = [
-                self._find(index, task, call, path, _near(task, _forms(call, path, value)))
+                self._find(index, task, call, path, near_today(task, _forms(call, path, value)))
                 for call in task.calls
                 for path, value in call.leaves
             ]
@@ -124,6 +149,8 @@ class Finder:
             or self._inferred(index, task, found)
             or self._derived(index, task, found)
             or self._by_words(index, task, found)
+            or self._abbreviated(index, task, found)
+            or self._computed(index, task, found)
         ):
             missing = task.missing & call.sees or not self.scope.complete[index]
             # Without env_info, the dialogue's current date is not known.
@@ -134,25 +161,20 @@ class Finder:
     def _inferred(self, index: int, task: TaskScope, found: Found) -> bool:
         """Search the user's words for inferences that everybody makes: a code that a word names, a day they mean."""
         forms, call = found.forms, found.call
-        named, days = is_named(forms.folded), _days(forms)
+        named, days = is_named(forms.folded), days_named(forms)
         if not named and days is None:
             return False
-        said = [(Origin.MESSAGE, task.message)]
-        said += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
-        said += [
-            (Origin.EARLIER, target)
-            for target in reversed(self.earlier(index))
-            if target.kind is SourceKind.EARLIER_MESSAGE
-        ]
-        for origin, words in said:
+        for origin, words in self._said(index, task, call):
             if not self.scope.work.spend(_BY_PATTERN * text_size(words)):
                 return False
-            span = named_code(forms.folded, text_of(words).folded) if named else None
+            span = named_code(forms.folded, text_of(words).folded, text_of(words).raw) if named else None
             if span:
                 found.inferred.append((words, _inside(span)))
             elif days is not None and (places := self._by_day(task, words, days)):
                 found.inferred += places
                 origin = Origin.ENV_INFO if len(places) > 1 and origin is not Origin.EARLIER else origin
+            elif span := self._date_parts(words).place_of(forms.dates):
+                found.inferred.append((words, _inside(span)))
             else:
                 continue
             found.origin = origin
@@ -160,6 +182,73 @@ class Finder:
                 found.exchange, found.turn = words.exchange, words.turn
             return True
         return False
+
+    def _date_parts(self, words: SearchTarget) -> DateParts:
+        """Return the parts of dates in a text (cached)."""
+        if words.anchor not in self._parts:
+            text = text_of(words)
+            self._parts[words.anchor] = DateParts(text.folded, [span for (_, _, day), span in text.dates if day])
+        return self._parts[words.anchor]
+
+    def _said(self, index: int, task: TaskScope, call: CallScope) -> Iterator[tuple[Origin, SearchTarget]]:
+        """Yield the user's words that a call can see, those of this task first, then from the nearest back."""
+        yield Origin.MESSAGE, task.message
+        yield from ((Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1)
+        for target in reversed(self.earlier(index)):
+            if target.kind is SourceKind.EARLIER_MESSAGE:
+                yield Origin.EARLIER, target
+
+    def _abbreviated(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search the user's words for a name that the value abbreviates. People only infer that, so it is inferable."""
+        code = found.forms.value
+        if not isinstance(code, str) or not is_code(code) or words_of(_name(found.path)) & SETTINGS:
+            return False
+        # A code of a table must be named by what it stands for.
+        find = is_initials if is_named(found.forms.folded) else abbreviated
+        for _, words in self._said(index, task, found.call):
+            text = text_of(words)
+            if not self.scope.work.spend(LOOK + _BY_PATTERN * len(text.raw)):
+                return False
+            if span := find(code, text.raw):
+                found.origin = Origin.INFERABLE
+                found.inferred.append((words, _inside(span)))
+                return True
+        return False
+
+    def _computed(self, index: int, task: TaskScope, found: Found) -> bool:
+        """Search for two numbers from which the value follows: one that the user says here, and one of the nearest that
+        calls returned.
+        """
+        number, text = found.forms.number, text_of(task.message)
+        if number is None or found.forms.small or isinstance(found.forms.value, str):
+            return False
+        key = index, found.call.position
+        if key not in self._returned:
+            self._returned[key] = list(islice(self._numbers(index, task, found.call), _RETURNED))
+        returned = self._returned[key]
+        cost = _BY_PATTERN * len(text.folded) + ITEM // 10 * _SAID * len(returned)
+        if not returned or not self.scope.work.spend(cost):
+            return False
+        said = list(islice(text.numbers, _SAID))
+        at = computed(number, said, [one for _, _, one in returned], text.folded)
+        if at is None:
+            return False
+        target, path, other = returned[at]
+        found.origin = Origin.INFERABLE
+        found.inferred.append((target, Hit(0, len(str(other)), Quality.INSIDE, path, True)))
+        return True
+
+    def _numbers(self, index: int, task: TaskScope, call: CallScope) -> Iterator[tuple[SearchTarget, str, int | float]]:
+        """Yield the numbers that calls returned with their places, the nearest first."""
+        near = [task.observations[at] for at in positions(call.sees) if at in task.observations]
+        far = (one for one in reversed(self.earlier(index)) if one.kind is SourceKind.EARLIER_OBSERVATION)
+        for targets in (reversed(near), far):
+            for target in targets:
+                if not self.scope.work.spend(LOOK + text_size(target)):
+                    return
+                if isinstance(target.body, Observation):
+                    for path, number in target.body.numbers(self.scope.work):
+                        yield target, path, number
 
     def _by_day(self, task: TaskScope, words: SearchTarget, days: tuple[date, date]) -> list[tuple[SearchTarget, Hit]]:
         """Return from where a day, month or year follows: from “tomorrow” and env_info, or from a date and “for three
@@ -171,12 +260,12 @@ class Finder:
         starts = [
             (start, span)
             for (year, month, day), span in text_of(words).dates
-            if (start := _date(year or first.year, month, day)) is not None
+            if (start := date_of(year or first.year, month, day)) is not None
         ]
         for one in stays(text_of(words).folded, starts) if starts else ():
             if one.first <= last and first <= one.last:
                 return [(words, _inside(one.span))]
-        for today, target, span in _todays(task):
+        for today, target, span in todays(task):
             if not self.scope.work.spend(LOOK):
                 break
             for one in self._meant(words, today):
@@ -207,7 +296,7 @@ class Finder:
             found.origin = Origin.SCHEMA
             return True
         for target in task.env:
-            if target.body.has(forms):
+            if target.body.has(forms) and not self._on_another_day(task, found):
                 found.origin = Origin.ENV_INFO
                 return True
         for position, target in task.said:
@@ -228,14 +317,45 @@ class Finder:
             found.origin = Origin.EARLIER
         return found.origin is not Origin.NOWHERE
 
+    def _on_another_day(self, task: TaskScope, found: Found) -> bool:
+        """Return whether a value is today's date, but the user's words in this task give another exact day.
+
+        Not if words may also mean today or a time that begins or ends then, if the argument asks for such a time, or
+        if the call has the user's day too.
+        """
+        days = days_named(found.forms) if found.forms.dates else None
+        now = {today for today, _, _ in todays(task)}
+        # Of several dates, it is not clear which one is today's.
+        if days is None or days[0] != days[1] or now != {days[0]}:
+            return False
+        if words_of(_name(found.path)) & _OF_TODAY:
+            return False
+        text = text_of(task.message)
+        cost = _BY_PATTERN * len(text.folded) + ITEM * len(text.dates)
+        if not self.scope.work.spend(cost) or _SPANNING.search(text.folded):
+            return False
+        meant = [(one.first, one.last) for one in self._meant(task.message, days[0])]
+        for (year, month, day), _ in text.dates:
+            one = day_of((year or days[0].year, month, day))
+            meant += [one] if one else []
+        exact = {first for first, last in meant if first == last}
+        if not exact or any(first <= days[0] <= last for first, last in meant):
+            return False
+        others = (days_named(forms_of(value)) for _, value in found.call.leaves[:_OTHERS] if isinstance(value, str))
+        return not any(one and one[0] in exact for one in others)
+
     def _derived(self, index: int, task: TaskScope, found: Found) -> bool:
         """Search for something from which the value follows: another unit, more decimals, an id's other form."""
         call, work = found.call, self.scope.work
-        name = next((step for step in reversed(found.path) if isinstance(step, str)), "")
+        name = _name(found.path)
         description = described_in(call.tool, found.path)
 
         def follows(target: SearchTarget) -> Derived | None:
-            return derived(found.forms, name, description, target.body, work)
+            return derived(found.forms, name, description, target.body, work, rounds=rounds)
+
+        if index not in self._rounds:
+            self._rounds[index] = asks_to_round(text_of(task.message).folded)
+        rounds = self._rounds[index]
 
         near = [(Origin.MESSAGE, task.message), *((Origin.ENV_INFO, target) for target in task.env)]
         near += [(Origin.REPLY, target) for position, target in task.said if call.sees >> position & 1]
@@ -296,49 +416,18 @@ class Finder:
 
 
 def _forms(call: CallScope, path: tuple[Any, ...], value: Any) -> Forms:
-    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    name = _name(path)
     properties = call.tool.parameters.get("properties") if call.tool is not None else None
     return forms_for(name, value, properties if isinstance(properties, dict) else ())
 
 
+def _name(path: tuple[Any, ...]) -> str:
+    """Return the nearest key of a path."""
+    return next((step for step in reversed(path) if isinstance(step, str)), "")
+
+
 def _inside(span: Span) -> Hit:
     return Hit(*span, Quality.INSIDE)
-
-
-def _date(year: int, month: int, day: int | None) -> date | None:
-    whole = day_of((year, month, day)) if day else None
-    return whole[0] if whole else None
-
-
-def _days(forms: Forms) -> tuple[date, date] | None:
-    """Return the first and last day that a value names: of a date, a month or a year."""
-    if forms.dates:
-        return day_of(forms.dates[0])
-    year = forms.number
-    return (date(year, 1, 1), date(year, 12, 31)) if type(year) is int and 1900 < year < 2100 else None
-
-
-#: “July 5” is a day within this many days of today; with another year, the text does not give it.
-_NEAR = 366
-
-
-#: Dates of env_info that may be today's.
-_MOST_TODAYS = 20
-
-
-def _todays(task: TaskScope) -> Iterator[tuple[date, SearchTarget, Span]]:
-    """Yield the first dates of env_info, of which one is today's, and where they are."""
-    dates = ((day_of(today), target, span) for target in task.env for today, span in text_of(target).dates)
-    for days, target, span in islice(dates, _MOST_TODAYS):
-        if days is not None:
-            yield days[0], target, span
-
-
-def _near(task: TaskScope, forms: Forms) -> Forms:
-    """Return the forms of a date so that it is also found without its year, if it is near the dates of env_info."""
-    days = _days(forms) if forms.dates else None
-    distances = [abs((days[0] - today).days) for today, _, _ in _todays(task)] if days else []
-    return forms if not distances or min(distances) <= _NEAR else forms.with_year()
 
 
 def _says(body: Body, forms: Forms) -> bool:

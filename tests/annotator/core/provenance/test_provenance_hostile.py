@@ -10,6 +10,7 @@ from annotator.core.provenance import Origin, trace
 from annotator.core.provenance.dates_in_text import dates_in, times_in
 from annotator.core.provenance.derivations import derived
 from annotator.core.provenance.described_values import described
+from annotator.core.provenance.inferences import DateParts, abbreviated, asks_to_round
 from annotator.core.provenance.named_codes import named_code
 from annotator.core.provenance.numbers_in_text import numbers_in
 from annotator.core.provenance.relative_dates import days_meant
@@ -55,6 +56,9 @@ PIECES = {
     "minuses": "-1 ",
     "decimal commas": "1.000,5 ",
     "addresses": "a.b@c ",
+    "names": "Rim Rem ",
+    "one name": "Rm",
+    "ordinal days": "15th 11/15 ",
 }
 VALUES: list[Any] = [
     "aaaa",
@@ -81,7 +85,8 @@ def search(text: str) -> None:
     numbers_in(text, []), dates_in(text), times_in(text), days_meant(text, date(2026, 3, 4)), described(text)
     for value in (90, 1_772_667_000, "ann.bell@example.org", "2026-03-04"):
         derived(forms_of(value), "duration_minutes", "", bodies[value == 90], Work())
-    named_code("pt-br", text)
+    named_code("pt-br", text), named_code("jfk", text.lower(), text), abbreviated("RMS", text), asks_to_round(text)
+    DateParts(text, [(0, 9)] * 1_000)
 
 
 @pytest.mark.parametrize("piece", PIECES.values(), ids=list(PIECES))
