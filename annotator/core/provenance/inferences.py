@@ -1,7 +1,7 @@
 """What people infer from the words of a user in ways that tables and units do not cover: an abbreviation of a name, a
-date whose parts are said apart, a number computed from two others.
+date whose parts are said apart, a number that is computed from two others or rounded.
 
-Each is tried last, reads a bounded number of names or numbers and never suggests a dependency.
+Each is only tried when the value itself is found nowhere, and reads a bounded number of names or numbers.
 """
 
 import calendar

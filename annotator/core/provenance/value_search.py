@@ -42,9 +42,10 @@ from annotator.core.schema.exact_json import pointer
 class Origin(StrEnum):
     """Where a value is found, the nearest first.
 
-    common: it needs no source. inferable: marked so. message: the user says it in this task. schema: the tool's schema
-    gives it. env_info, reply (or a question asked), observation: of this task. earlier: only before this task. written:
-    a long text that somebody composed. nowhere: not found. unknown: not found, but earlier content is missing.
+    common: it needs no source. inferable: marked so, an abbreviation of a name, or computed. message: the user says
+    it in this task. schema: the tool's schema gives it. env_info, reply (or a question asked), observation: of this
+    task. earlier: only before this task. written: a long text that somebody composed. nowhere: not found. unknown:
+    not found, but earlier content is missing.
     """
 
     COMMON = "common"
