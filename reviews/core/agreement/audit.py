@@ -37,8 +37,8 @@ _METHODS = {
     ),
     (False, True): gettext_noop("Exact hypergeometric bounds, summed over the rates so that they hold jointly."),
     (True, True): gettext_noop(
-        "Exact hypergeometric bounds; strata drawn at about the same rate count as one sample, summed over the rates so "
-        "that they hold jointly."
+        "Exact hypergeometric bounds; strata drawn at about the same rate count as one sample, summed over the rates "
+        "so that they hold jointly."
     ),
 }
 #: Strata whose sampling rates differ by less than this factor are one sample.
