@@ -78,9 +78,10 @@ def _same_as(forms: Forms) -> Iterator[Forms]:
 
 def _moment(number: int | float) -> datetime | None:
     """Return the moment that a number of seconds or milliseconds since 1970 is; None for numbers of something else."""
-    for seconds in (number, number / 1000):
-        if _FIRST_SECOND <= seconds < _LAST_SECOND:
-            return datetime.fromtimestamp(int(seconds), UTC)
+    for unit in (1, 1000):
+        # Compared before it is divided: a whole number may be too large for a float.
+        if _FIRST_SECOND * unit <= number < _LAST_SECOND * unit:
+            return datetime.fromtimestamp(int(number / unit), UTC)
     return None
 
 

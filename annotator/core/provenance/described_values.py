@@ -25,7 +25,7 @@ _EXAMPLES = re.compile(r"\bsuch as\b|\be\.g\.|\bfor (?:example|instance)\b|\blik
 _IN_BRACKETS = re.compile(r"[(\[](\w[\w-]{0,20}(?:/\w[\w-]{0,20}){1,9})[)\]]")
 _LEADING = re.compile(r"^(?:\W|of\b|are\b|is\b|be\b|the\b|following\b|值|项|为|是|有)+")
 _BETWEEN = re.compile(r"[,，、;；|/\n]|\bor\b|\band\b|或|和|及")
-_MEANING = re.compile(r"\s*[(（:：=]|\s[–—-]\s|\s(?:for|means?|to|if|when)\s|代表|表示")
+_MEANING = re.compile(r"[(（:：=]|\s[–—-]\s|\s(?:for|means?|to|if|when)\s|代表|表示")
 _QUOTED = re.compile(r"'([^'\n]{1,40})'|\"([^\"\n]{1,40})\"|`([^`\n]{1,40})`|‘([^’\n]{1,40})’|“([^”\n]{1,40})”")
 #: A sentence ends at these; not inside brackets or a number.
 _END = re.compile(r"[.。!?](?:\s|$)")

@@ -115,7 +115,10 @@ def test_an_import_runs_every_trajectory_before_people_look_at_it(team: Team) ->
         "single_task", "", 2, "Unlock the shelf and take Emma.",
     )  # fmt: skip
     assert checks_of(good) == []
-    assert checks_of(faulty) == ["execution.error_result", "execution.first_call_unused", "execution.order_free"]
+    # Both have the same question.
+    assert checks_of(faulty) == [
+        "dialogue.near_duplicate", "execution.error_result", "execution.first_call_unused", "execution.order_free",
+    ]  # fmt: skip
     assert Execution.objects.count() == 2
     assert Dialogue.objects.matching("library").count() == 2
 

@@ -145,7 +145,7 @@ def test_ended_reviews_count_again(team: Team) -> None:
     flag_all(team)
     before, kept = figures(team), [rows(right), rows(wrong)]
     # One verified of two finished items: the first is as it was, the other is wrong throughout.
-    assert [(point.key, point.right, point.of) for point in before[2].by_stage][-1] == ("verified", 1, 2)
+    assert [(point.key, point.right, point.of) for point in before[2].by_stage][-1] == ("expert", 1, 2)
     made = send_back(team, right, wrong)
     during = figures(team)
     assert during[0]["status:in_review"] == 2
