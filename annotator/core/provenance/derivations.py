@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from annotator.core.provenance.quantities import is_converted, sizes_asked, unit_of_key
+from annotator.core.provenance.quantities import is_computable, is_converted, sizes_asked, unit_of_key
 from annotator.core.provenance.search_targets import Body, Hit, Observation, Quality, Text
 from annotator.core.provenance.value_forms import Forms, forms_of
 from annotator.core.provenance.work_budget import ITEM, LOOK, Work
@@ -51,7 +51,10 @@ def derived(
             return next((Derived(_inside(hit), True) for hit in body.hits(other)), None)
     number = forms.number
     if number is not None:
-        found = _in_other_unit(number, name, description, body, work) or _rounded(number, body, work, rounds=rounds)
+        found = None
+        if is_computable(number):
+            found = _in_other_unit(number, name, description, body, work)
+            found = found or _rounded(number, body, work, rounds=rounds)
         if found is None and type(number) is int and len(str(number)) >= _ID_DIGITS:
             found = _with_prefix(number, body)
         return found

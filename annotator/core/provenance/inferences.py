@@ -11,6 +11,7 @@ from itertools import islice
 
 from annotator.core.provenance.dates_in_text import Date
 from annotator.core.provenance.number_words import ORDINAL_NAMES, Span
+from annotator.core.provenance.quantities import is_computable
 
 _CODE = re.compile(r"[A-Z]{2,4}")
 #: Up to four capitalised words.
@@ -128,15 +129,17 @@ def computed(number: int | float, said: list[int | float], others: list[int | fl
     """Return the position of the one of ``others`` from which a number follows: it is the sum, difference or product of
     this one and a number that the user says, or two or three times this one if the folded words say so.
     """
+    if not is_computable(number):
+        return None
+    said = [one for one in said if abs(one) > 1 and is_computable(one)]
     factors = [many for many, words in _TIMES.items() if words.search(folded)]
     specific = len(f"{abs(number)}".replace(".", "").strip("0")) >= _FIGURES
     for at, other in enumerate(others):
-        if abs(other) <= 1:
+        if abs(other) <= 1 or not is_computable(other):
             continue
         results = [other * many for many in factors]
         for one in said if specific else ():
-            if abs(one) > 1:
-                results += [one + other, one - other, other - one, one * other]
+            results += [one + other, one - other, other - one, one * other]
         if any(abs(result - number) < _CENT for result in results):
             return at
     return None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from annotator.core.provenance.number_words import Span
 
+_LARGEST = 1e15
 #: Quantities that are read in one text.
 MAX_QUANTITIES = 500
 Number = int | float
@@ -82,10 +83,17 @@ class Quantity(NamedTuple):
     span: Span
 
 
+def is_computable(number: Number) -> bool:
+    """Return whether people compute with a number. A larger whole number may not fit into a float."""
+    return abs(number) <= _LARGEST
+
+
 def quantities_in(folded: str, numbers: Mapping[Number, list[Span]]) -> list[Quantity]:
     """Return the quantities in a folded text with these numbers; 1 hour 30 minutes also as a sum."""
     found: list[Quantity] = []
     for number, spans in numbers.items():
+        if not is_computable(number):
+            continue
         for start, end in spans:
             match = _AFTER.match(folded, end)
             if match and len(found) < MAX_QUANTITIES:

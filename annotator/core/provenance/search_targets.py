@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from annotator.core.provenance.dates_in_text import Date, Time, dates_in, may_hold_date, times_in
 from annotator.core.provenance.number_words import Span
 from annotator.core.provenance.numbers_in_text import has_other_figures, is_negative, may_lessen, numbers_in, plainly
-from annotator.core.provenance.quantities import Quantity, quantities_in
+from annotator.core.provenance.quantities import Quantity, is_computable, quantities_in
 from annotator.core.provenance.value_forms import APART, Forms, fold, forms_of, is_joined, squash
 from annotator.core.provenance.work_budget import ITEM, LOOK, PLACE, Work
 from annotator.core.schema.exact_json import pointer
@@ -362,9 +362,13 @@ class Observation:
         return Hit(start - begins, end - begins, Quality.INSIDE if is_key else quality, pointer(path), whole)
 
     def numbers(self, work: Work) -> Iterator[tuple[str, int | float]]:
-        """Yield pairs (JSON pointer, number) of the numbers that are values, as long as the budget lasts."""
+        """Yield pairs (JSON pointer, number) of the numbers that are values and can be computed with, as long as the
+        budget lasts.
+        """
         self.text  # noqa: B018 - reading it collects the numbers
         for number, places in self._numbers.items():
+            if not is_computable(number):
+                continue
             for path, written in places:
                 if not isinstance(written, str):
                     if not work.spend(ITEM // 10):

@@ -182,3 +182,18 @@ def test_today_is_a_source_beside_the_day_that_the_user_names_or_if_env_info_has
     assert {each.origin for each in trace(one, TOOLSET).tasks[0].calls[0].arguments} == {Origin.ENV_INFO}
     env = "Today is 2026-03-04. Open until 2026-12-31."
     assert origin("2026-03-04", "On Friday, please.", env=env) is Origin.ENV_INFO
+
+
+@pytest.mark.parametrize("huge", [10**400, -(10**400), 1e308, 5e-324], ids=["whole", "negative", "large", "small"])
+@pytest.mark.parametrize("name", ["radius_m", "duration_minutes", "amount", "id", "date", "ratio_percent"])
+def test_numbers_too_large_for_a_float_stop_nothing(huge: float, name: str) -> None:
+    """Units, rounding, dates and sums divide and add; a file may hold any number at any place."""
+    message = f"Double it: {huge} km for {huge} hours, then round 12345.678 to the nearest integer."
+    steps = [
+        call("s0", "look", None, {"distance_km": huge, "start": huge, "total": 12345.678, "share": huge}),
+        call("s1", "act", None, **{name: huge}),
+        call("s2", "act", None, **{name: 12346}),
+        call("s3", "act", None, **{name: 24691.356}),
+    ]
+    traced = trace(document(task("t1", None, None, *steps, message=message)), TOOLSET).tasks[0]
+    assert [len(one.arguments) for one in traced.calls] == [0, 1, 1, 1]
