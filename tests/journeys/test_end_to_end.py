@@ -143,7 +143,8 @@ def import_candidates(journey: Journey, window: BrowserWindow, data: Path) -> No
     upload(journey, window, data / "c3" / "paper_cases.jsonl", "c3")
     expect(figure(page, "Created")).to_have_text("7")
     violation = page.get_by_role("row").filter(has_text="c3_globalmap_four_tasks").filter(has_text="overlayDataOnMap")
-    expect(violation.first).to_contain_text("Error")
+    check = page.locator("section").filter(has=violation).get_by_role("heading", level=3)
+    expect(check.first).to_contain_text("Error")
     journey.look(window)
     with page.expect_download() as download:
         page.get_by_role("link", name=re.compile("^Download all")).click()
