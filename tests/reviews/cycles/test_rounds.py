@@ -302,7 +302,7 @@ def test_a_rounds_accuracy_holds_what_its_session_mended(
     consistent(team)
     client.force_login(team.senior)
     page = client.get(f"/p/{team.project.slug}/statistics/accuracy/").content.decode()
-    assert "Stages with rounds have no audit" in page
+    assert "Nothing here estimates the errors left" in page
 
 
 def test_what_is_rejected_leaves_the_rounds(team: Team) -> None:
