@@ -51,7 +51,7 @@ class FigureSerializer(serializers.Serializer[Any]):
 
 
 class MethodSerializer(serializers.Serializer[Any]):
-    """How an interval is computed. The version rises if the same counts come to have another interval."""
+    """How an interval is computed. The version rises if the same counts get another interval."""
 
     name = serializers.CharField()
     version = serializers.IntegerField()

@@ -1,7 +1,7 @@
 """Days that words mean when the date of today is known: tomorrow, in three days, last month, 下周五.
 
-Every phrase comes to a range of days, a closed form (tomorrow, two weeks ago) to a single one. Words that may be read
-in two ways come to both; nothing is guessed beyond that. Every pattern is linear.
+Every phrase gives a range of days; a closed form (tomorrow, two weeks ago) gives a single day. Words that can be read
+in two ways give both; nothing else is guessed. Every pattern is linear.
 """
 
 import calendar

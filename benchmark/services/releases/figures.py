@@ -34,8 +34,7 @@ NOTES = {
         "definition; see the residual errors for what is left. Wilson intervals, 95 %."
     ),
     "audits": (
-        "Errors left in the finished dialogues that nobody disputed, estimated from a random sample by owner and draw. "
-        "95 % bounds."
+        "Errors left in undisputed finished dialogues, estimated from a random sample by owner and draw. 95 % bounds."
     ),
     "revision_rounds": (
         "The share of finished dialogues that were changed in a stage which repeats until nothing changes, by number "

@@ -42,7 +42,10 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
         with running.chunk() as chunk:
             search.lock()
             matches = store_pairs(project.pk, {one.pk: text_of(one) for one in dialogues}, again=again)
-            found += search.report(dialogues, [search.finding(one.head, matches.get(one.pk, [])) for one in dialogues])
+            found += search.report(
+                dialogues,
+                search.findings([one.head for one in dialogues], [matches.get(one.pk, []) for one in dialogues]),
+            )
             done += len(dialogues)
             chunk.advance(done=done, total=total, checkpoint={"after": after, "done": done, "found": found})
     with running.chunk():
@@ -76,13 +79,26 @@ class _Search:
         SimilaritySettings.objects.select_for_update().get(project=self._project)
         self.threshold = threshold_of(self._project)
 
-    def finding(self, head: Revision | None, matches: Sequence[Match]) -> CheckFinding | None:
-        """Return the finding of a dialogue with this head; None if there is no match, or people have edited it."""
-        if head is None or head.batch_id is None or not matches or matches[0][1].percent < self.threshold:
-            return None
-        other, likeness = matches[0]
-        name = Dialogue.objects.values_list("external_id", flat=True).get(pk=other)
-        return near_duplicate_finding(head.document(), name, likeness, stage="import", settings=self._settings)
+    def findings(
+        self, heads: Sequence[Revision | None], matches: Sequence[Sequence[Match]]
+    ) -> list[CheckFinding | None]:
+        """Return the finding of each dialogue with this head; None without a match, or if people have edited it."""
+        best = [
+            found[0]
+            if found and head is not None and head.batch_id is not None and found[0][1].percent >= self.threshold
+            else None
+            for head, found in zip(heads, matches, strict=True)
+        ]
+        others = Dialogue.objects.filter(pk__in={match[0] for match in best if match is not None})
+        names = dict(others.values_list("pk", "external_id"))
+        return [
+            None
+            if match is None or head is None
+            else near_duplicate_finding(
+                head.document(), names[match[0]], match[1], stage="import", settings=self._settings
+            )
+            for head, match in zip(heads, best, strict=True)
+        ]
 
     def finding_of_item(self, head: Revision | None) -> CheckFinding | None:
         """Return the finding of a gold item: its matches are what was there before its source."""
@@ -90,7 +106,9 @@ class _Search:
             return None
         item = head.dialogue
         earlier = Q(created_at__lt=item.created_at) & ~Q(gold_role=GoldRole.GOLD)
-        return self.finding(head, matches_among(item.project_id, dialogue_text(head.document()), earlier))
+        matches = matches_among(item.project_id, dialogue_text(head.document()), earlier)
+        [finding] = self.findings([head], [matches])
+        return finding
 
     def report(self, dialogues: Sequence[Dialogue], findings: Sequence[CheckFinding | None]) -> int:
         """Let each dialogue have this finding, or none, unless it has changed; return how many should have one."""

@@ -18,7 +18,7 @@ from benchmark.models import SimilaritySettings
 from benchmark.services.similarity.pairs import LOWEST
 
 KIND = "near_duplicates"
-#: What a preview shows besides the threshold in question.
+#: The thresholds that every preview shows, with the one in question.
 STEPS = (50, 60, 70, 80, 90, 100)
 
 

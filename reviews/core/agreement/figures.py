@@ -19,7 +19,7 @@ ONE_UNIT = gettext_noop("No interval: at least two units are needed.")
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How an interval is computed, for programs. The version rises if the same counts come to have another interval."""
+    """How an interval is computed, for programs. The version rises if the same counts get another interval."""
 
     name: str
     version: int = 1
