@@ -20,6 +20,8 @@ from reviews.core.agreement import (
     Pattern,
     PatternCounts,
     Stratum,
+    accuracy_after,
+    accuracy_with_other_owners,
     added_up,
     cohen_kappa,
     fleiss_kappa,
@@ -28,8 +30,8 @@ from reviews.core.agreement import (
     overlap_scores,
     percent_agreement,
     residual_error,
-    wilson,
 )
+from reviews.core.agreement.custom_fields import BETWEEN, masi_distance
 
 VALUES = "abcd"
 #: How often each value is the truth, and how often a reviewer says it rather than guessing.
@@ -52,7 +54,7 @@ STATISTICS: dict[str, tuple[int, Callable[[PatternCounts], Figure]]] = {
     "Cohen's kappa": (2, cohen_kappa),
     "Fleiss' kappa, three": (3, fleiss_kappa),
     "alpha, nominal": (2, krippendorff_alpha),
-    "alpha, ordinal (a fifth of the seeds)": (2, lambda counts: krippendorff_alpha(counts, VALUES, resamples=400)),
+    "alpha, ordinal": (2, lambda counts: krippendorff_alpha(counts, VALUES)),
     "AC1": (2, lambda counts: gwet_ac1(counts, tuple(VALUES))),
 }
 
@@ -94,7 +96,7 @@ def ratings(seeds: int) -> None:
             columns = [
                 [
                     holds(statistic(PatternCounts.of(random.Random(seed).choices(patterns, weights, k=size))), truth)
-                    for seed in range(seeds // 5 if "ordinal" in name else seeds)
+                    for seed in range(seeds)
                 ]
                 for size in SIZES
             ]
@@ -128,11 +130,7 @@ def clustered_ratings(seeds: int) -> None:
             truth = statistic(many).value or 0.0
             task = partial(rated, patterns, list(itertools.accumulate(easy)), list(itertools.accumulate(hard)))
             columns = [
-                [
-                    holds(statistic(dialogues(size, seed, task)), truth)
-                    for seed in range(seeds // 5 if "ordinal" in name else seeds)
-                ]
-                for size in TASK_SIZES
+                [holds(statistic(dialogues(size, seed, task)), truth) for seed in range(seeds)] for size in TASK_SIZES
             ]
             print(line(f"{name}; {case}, {kind}", columns))
 
@@ -179,16 +177,68 @@ def overlaps(seeds: int) -> None:
         print(line(f"F1 of {seen}, {name}", columns))
 
 
-def shares_right(seeds: int) -> None:
-    """Wilson's interval of an accuracy."""
-    for truth in (0.62, 0.94):
-        columns = []
-        for size in SIZES:
-            randoms = [random.Random(seed) for seed in range(seeds)]
-            columns.append(
-                [holds(wilson("", sum(rng.random() < truth for _ in range(size)), size), truth) for rng in randoms]
-            )
-        print(line(f"accuracy, {100 * truth:.0f} % right", columns))
+def two_sets(rng: random.Random, ability: float) -> Pattern:
+    """The sets of two reviewers: each sees whether a member belongs to it, or guesses."""
+    truth = [rng.random() < share for share in (0.7, 0.3, 0.1)]
+    return tuple(
+        BETWEEN.join(
+            name
+            for name, belongs in zip("abc", truth, strict=True)
+            if (belongs if rng.random() < ability else rng.random() < 0.4)
+        )
+        for _ in range(2)
+    )
+
+
+def sets(seeds: int) -> None:
+    """Alpha of sets, against its value in a hundred thousand units."""
+    for ability in (0.8, 0.95):
+
+        def drawn(seed: int, size: int, ability: float = ability) -> Figure:
+            rng = random.Random(seed)
+            counts = PatternCounts.of(two_sets(rng, ability) for _ in range(size))
+            return krippendorff_alpha(counts, distance=masi_distance, resamples=400)
+
+        truth = drawn(-1, 100_000).value or 0.0
+        columns = [[holds(drawn(seed, size), truth) for seed in range(seeds // 5)] for size in SIZES]
+        print(line(f"alpha of sets, {truth:.2f} (a fifth of the seeds)", columns))
+
+
+def counted(rng: random.Random, size: int, rates: tuple[float, ...], together: int) -> list[tuple[int, int]]:
+    """Return (right, of) of each author. ``rates``: theirs; ``together``: items that are right or wrong as one."""
+    found = [(0, 0)] * len(rates)
+    for start in range(0, size, together):
+        author, items = start // together % len(rates), min(together, size - start)
+        right, of = found[author]
+        found[author] = (right + items * (rng.random() < rates[author]), of + items)
+    return found
+
+
+def accuracies(seeds: int) -> None:
+    """Wilson's interval of an accuracy: of independent items, of eight authors who differ, and of groups of five."""
+
+    def plain(owners: list[tuple[int, int]]) -> Figure:
+        return accuracy_after("", sum(right for right, _ in owners), sum(of for _, of in owners))
+
+    def wider(owners: list[tuple[int, int]]) -> Figure:
+        return accuracy_with_other_owners("", owners) or plain(owners)
+
+    for truth, apart in ((0.62, 0.2), (0.94, 0.05)):
+        for kind, authors, together, interval in (
+            ("", 1, 1, plain),
+            (", eight authors who differ", 8, 1, plain),
+            (", eight authors who differ, interval of the warning", 8, 1, wider),
+            (", groups of five", 1, 5, plain),
+        ):
+            columns = []
+            for size in SIZES:
+                outcomes = []
+                for seed in range(seeds):
+                    rng = random.Random(seed)
+                    rates = tuple(truth + apart * rng.choice((-1, 1)) * (authors > 1) for _ in range(authors))
+                    outcomes.append(holds(interval(counted(rng, size, rates, together)), truth))
+                columns.append(outcomes)
+            print(line(f"accuracy, {100 * truth:.0f} % right{kind}", columns))
 
 
 def audits(seeds: int) -> None:
@@ -219,7 +269,8 @@ if __name__ == "__main__":
     print("| interval | 20 units | 50 | 200 | 1,000 |\n|---|---|---|---|---|")
     ratings(times)
     overlaps(times)
-    shares_right(times)
+    sets(times)
+    accuracies(times)
     print("\n| interval, four tasks a dialogue | 32 tasks | 100 | 400 |\n|---|---|---|---|")
     clustered_ratings(times)
     clustered_overlaps(times)

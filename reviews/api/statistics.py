@@ -18,7 +18,7 @@ from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import day_of, one_of
 from reviews.api.serializers import LengthField
-from reviews.core.agreement import OVERLAPPING, RATED, dialogues_for, rated_fields, summarise
+from reviews.core.agreement import OVERLAPPING, RATED, more_dialogues, rated_fields, summarise
 from reviews.services.protocols.versions import stage_titles
 from reviews.services.statistics.access import load_person, oversees, pair_of
 from reviews.services.statistics.accuracy import StageRevisions, read_accuracy, revisions_of_repeating
@@ -63,9 +63,10 @@ class AgreementFigureSerializer(FigureSerializer):
     method = MethodSerializer(allow_null=True, help_text="Of the interval; null if there is none.")
     needed = serializers.IntegerField(
         allow_null=True,
-        help_text="About how many dialogues would give an interval of ± 0.1; null if it is as narrow already, or if "
-        "there is none to tell from.",
+        help_text="About how many more dialogues would give an interval of ± 0.1; 0 if it is as narrow already; null "
+        "if there is none to tell from, or fewer than 10 units.",
     )
+    caution = serializers.CharField(help_text="Why the interval may be too narrow; empty if there is no reason.")
 
 
 class PointSerializer(serializers.Serializer[Any]):
@@ -82,6 +83,11 @@ class PointSerializer(serializers.Serializer[Any]):
     figure = FigureSerializer()
     without_messages = FigureSerializer()
     without_missing_labels = FigureSerializer(help_text="Without messages and missing labels.")
+    with_other_owners = FigureSerializer(
+        allow_null=True,
+        help_text="The same value with an interval for items of other owners; null unless owners differ by more than "
+        "chance.",
+    )
 
 
 class RoundsSerializer(serializers.Serializer[Any]):
@@ -349,7 +355,7 @@ class AgreementStatistics(APIView):
                 project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
             )
             figures = [
-                asdict(figure) | {"needed": dialogues_for(figure, counts)}
+                asdict(figure) | {"needed": more_dialogues(figure, counts)}
                 for figure in summarise(label, counts, pair=pair is not None, field=fields.get(label))
             ]
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})

@@ -18,6 +18,7 @@ from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, 
 from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, LABELS, SPLIT, Table, table_path
 from benchmark.core.scoring.challenges import FIRST_TASK, NOT_MULTI_TOOL, TOO_MANY_TASKS
 from benchmark.models import Release
+from benchmark.services.releases.card_figures import figure_sections
 from benchmark.services.releases.items import NOT_NATIVE
 
 _SIZES = (
@@ -102,10 +103,7 @@ def write_card(release: Release, description: Description, written: Written) -> 
         *_custom_fields(frozen.get("custom_fields", [])),
         "## How it was verified",
         _protocol(release),
-        *_agreement(frozen["figures"]),
-        *_accuracy(frozen["figures"]),
-        *_audits(frozen["figures"]),
-        *_revisions(frozen["figures"]),
+        *figure_sections(frozen["figures"]),
         *(
             f"### {title}\n\n| | number |\n|---|---|\n"
             + "\n".join(f"| {_cell(value)} | {number:,} |" for value, number in counts[name].items())
@@ -366,103 +364,6 @@ def _named(protocol: dict[str, Any]) -> str:
     preset, number = protocol["preset"], protocol["number"]
     origin = f", based on the preset {preset}" if preset else ""
     return f"the project's protocol “{markdown_text(protocol['name'])}” (version {number}{origin}"
-
-
-def _agreement(figures: dict[str, Any]) -> list[str]:
-    """Return the agreement between independent reviewers, if there is any."""
-    rows = [
-        f"| {_cell(one['stage'])} | {_cell(one['label'])} | {_cell(figure['name'].replace('_', ' '))} | "
-        f"{figure['n']:,} | {_number(figure)} |"
-        for one in figures["agreement"]
-        for figure in one["figures"]
-        if figure["value"] is not None
-    ]
-    if not rows:
-        return []
-    table = "\n".join(
-        [
-            "| stage | label | figure | units (dialogues or tasks) | value (95 % interval) |",
-            "|---|---|---|---|---|",
-            *rows,
-        ]
-    )
-    return ["### Agreement", f"{figures['notes']['agreement']} {figures['notes']['f1']}", table]
-
-
-def _number(figure: dict[str, Any]) -> str:
-    if figure["low"] is None or figure["high"] is None:
-        return f"{figure['value']:.3f}"
-    return f"{figure['value']:.3f} ({figure['low']:.3f} to {figure['high']:.3f})"
-
-
-def _accuracy(figures: dict[str, Any]) -> list[str]:
-    """Return the accuracy curve, if there is one."""
-    points = figures["accuracy"]["by_stage"]
-    if not any(point["of"] for point in points):
-        return []
-    # Figures of an earlier version do not count missing labels apart.
-    unlabelled = any(point.get("without_missing_labels", point["accuracy"]) != point["accuracy"] for point in points)
-    rows = [
-        f"| {_cell(point['title'])} | {point['right']:,} of {point['of']:,} | {_share(point['accuracy'])} |"
-        + (f" {_share(point['without_missing_labels'])} |" if unlabelled else "")
-        for point in points
-    ]
-    head, line = "| after | correct | accuracy (95 % interval) |", "|---|---|---|"
-    if unlabelled:
-        head, line = f"{head} ignoring messages and missing labels |", f"{line}---|"
-    table = "\n".join([head, line, *rows])
-    return ["### Accuracy by stage", figures["notes"]["accuracy"], table]
-
-
-def _audits(figures: dict[str, Any]) -> list[str]:
-    """Return the residual errors that audits estimate, if there were any."""
-    audits = [one for one in figures["accuracy"]["audits"] if one["residual"]["value"] is not None]
-    if not audits:
-        return []
-    rows = [
-        f"| {_cell(one['stage'])} | {one['population']:,} | {one['audited']:,} | {one['errors']:,} "
-        f"| {_share(one['residual'])} |"
-        for one in audits
-    ]
-    heads = "| stage | population | audited | with errors | residual errors (95 % bounds) |"
-    # Cards of releases from before these notes are not written again.
-    warnings = dict.fromkeys(sentence for one in audits for sentence in one.get("warnings", ()))
-    notes = " ".join([figures["notes"].get("audits", ""), *warnings]).strip()
-    return ["### Residual errors", *([notes] if notes else []), "\n".join([heads, "|---|---|---|---|---|", *rows])]
-
-
-def _revisions(figures: dict[str, Any]) -> list[str]:
-    """Return revised items by the rounds they needed, if the protocol had stages that repeat after a change."""
-    stages = [one for one in figures["revision_rounds"] if one["items"]]
-    if not stages:
-        return []
-    rounds = range(1, max(2, *(int(number) for one in stages for number in ("1", *one["revised"]))) + 1)
-    pools = any(one["not_drawn"] for one in stages)
-    rows = [
-        f"| {_cell(one['title'])} | {one['items']:,} | "
-        + (f"{one['not_drawn']:,} | " if pools else "")
-        + "".join(f"{one['revised'].get(str(number), 0):,} | " for number in rounds)
-        + f"{sum(one['revised'].values()):,} | {_share(one['rate'])} |"
-        for one in stages
-    ]
-    heads = "".join(f"{number} round{'s' if number > 1 else ''} | " for number in rounds)
-    table = "\n".join(
-        [
-            f"| stage | items | {'not drawn | ' if pools else ''}{heads}revised | revision rate (95 % interval) |",
-            "|" + "---|" * (len(rounds) + 4 + pools),
-            *rows,
-        ]
-    )
-    return ["### Revisions by stage", figures["notes"]["revision_rounds"], table]
-
-
-def _share(figure: dict[str, Any]) -> str:
-    if figure["value"] is None:
-        return "–"
-    if figure["low"] is None or figure["high"] is None:
-        return f"{100 * figure['value']:.1f} %"
-    value, low, high = (100 * figure[name] for name in ("value", "low", "high"))
-    return f"{value:.1f} % ({low:.1f} to {high:.1f})"
 
 
 def _cell(text: str) -> str:

@@ -111,6 +111,7 @@ def _points(points: Iterable[PointAccuracy]) -> list[dict[str, Any]]:
             "key": one.key, "title": one.title, "right": one.right, "of": one.of, "accuracy": _figure(one.figure),
             "without_messages": _figure(one.without_messages),
             "without_missing_labels": _figure(one.without_missing_labels),
+            "with_other_owners": None if one.with_other_owners is None else _figure(one.with_other_owners),
         }
         for one in points
     ]  # fmt: skip
@@ -126,6 +127,7 @@ def _figure(figure: Figure) -> dict[str, Any]:
         "high": _rounded(figure.high),
         "undefined": figure.undefined,
         "interval": None if method is None else asdict(method),
+        "caution": figure.caution,
     }
 
 

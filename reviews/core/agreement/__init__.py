@@ -1,7 +1,7 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
 from reviews.core.agreement.acceptance import Acceptance, acceptance
-from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
+from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, accuracy_with_other_owners, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Sensitivity, Stratum, error_bounds, residual_error
 from reviews.core.agreement.custom_fields import RatedField, rated_fields
@@ -19,7 +19,7 @@ from reviews.core.agreement.patterns import (
     read_pattern,
     unordered,
 )
-from reviews.core.agreement.planning import dialogues_for, dialogues_needed, roughly
+from reviews.core.agreement.planning import dialogues_needed, more_dialogues, roughly
 from reviews.core.agreement.summary import SCALES, summarise
 from reviews.core.agreement.units import (
     OVERLAPPING,

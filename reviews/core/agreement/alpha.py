@@ -1,4 +1,4 @@
-"""Krippendorff's alpha, nominal and ordinal, with missing ratings, from pattern counts."""
+"""Krippendorff's alpha, nominal, ordinal and of sets, with missing ratings, from pattern counts."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,6 +18,8 @@ TOO_MANY_VALUES = gettext_noop("No interval: there are too many different values
 
 #: {(place of one value, place of the other): how much a unit of a pattern adds to the coincidences of the two}
 _Coincidences = dict[tuple[int, int], float]
+#: How far any two values differ; 0 from themselves.
+_Metric = Sequence[Sequence[float]]
 
 
 def krippendorff_alpha(
@@ -33,9 +35,9 @@ def krippendorff_alpha(
 
     ``order``: the values from lowest to highest, for the ordinal metric; without it values only agree or differ.
     ``distance``: how far two values differ, from 0 to 1, for values that are sets (MASI, Passonneau 2006). Units
-    with fewer than two ratings do not count. Interval: for the nominal metric the score interval of
-    ``reviews.core.agreement.bounds``; for the ordinal metric, whose distances depend on the data, a percentile unit
-    bootstrap (our choice instead of Krippendorff's resampling of pairs, because pairs of one unit are not independent).
+    with fewer than two ratings do not count. Interval: the score interval of ``reviews.core.agreement.bounds``; for
+    sets, of which there can be many, a percentile unit bootstrap (our choice instead of Krippendorff's resampling of
+    pairs, because pairs of one unit are not independent). ``resamples`` and ``seed`` are those of the bootstrap.
     Raises ValueError for a value missing in ``order``.
     """
     ordinal, nominal = gettext_noop("Krippendorff's alpha (ordinal)"), gettext_noop("Krippendorff's alpha (nominal)")
@@ -50,7 +52,8 @@ def krippendorff_alpha(
     given = {value for pattern, _ in pairable for value in pattern}
     if order is not None and (strange := sorted(map(str, given - set(order)))):
         raise ValueError(f"{strange[0]!r} is not on the ordered scale {list(order)}.")
-    values = list(order) if order is not None else sorted(given, key=str)
+    # Values of the scale that nobody gave add nothing to distances.
+    values = [value for value in order if value in given] if order is not None else sorted(given, key=str)
     if len(given) == 1:
         return undefined(
             name, n, gettext_noop("Undefined: everyone gave the same value, so the expected disagreement is 0.")
@@ -58,49 +61,60 @@ def krippendorff_alpha(
     places = {value: place for place, value in enumerate(values)}
     units = [_coincidences(pattern, places) for pattern, _ in pairable]
     times = [count for _, count in pairable]
-
-    metric: list[list[float]] | None = None
+    metric: list[list[float]]
     if distance is not None:
         metric = [[distance(one, other) for other in values] for one in values]
-        # Each resample takes steps with the square of the number of values.
-        resamples = min(resamples, MOST_STEPS // len(values) ** 2)
-
-    def statistic(drawn: Sequence[int]) -> float | None:
-        return _alpha(units, drawn, len(values), ordinal=order is not None, metric=metric)
-
-    value = statistic(times)
+    elif order is not None:
+        metric = _ordinal(_totals(_added_up(units, times), len(values)))
+    else:
+        metric = [[float(one != other) for other in values] for one in values]
+    value = _alpha(units, times, metric)
     if value is None:
         raise AssertionError("two different values have an expected disagreement above 0")
-    if order is None and distance is None:
-        return _nominal(name, value, n, counts, values, level)
+    if distance is None:
+        return _with_bounds(name, value, n, counts, values, metric, level)
+    # Each resample takes steps with the square of the number of values.
+    resamples = min(resamples, MOST_STEPS // len(values) ** 2)
     if resamples < FEWEST_RESAMPLES:
         return Figure(name, value, n, interval=TOO_MANY_VALUES)
     pairs = [(_coincidences(one, places), _coincidences(other, places), k) for one, other, k in counts.together()]
-    effect = _effect(units, times, pairs, len(values), metric)
+    effect = _effect(units, times, pairs, metric)
+
+    def statistic(drawn: Sequence[int]) -> float | None:
+        return _alpha(units, drawn, metric)
+
     return bootstrap(name, value, n, times, statistic, level=level, resamples=resamples, seed=seed, effect=effect)
 
 
-def _nominal(name: str, alpha: float, n: int, counts: PatternCounts, values: Sequence[Value], level: float) -> Figure:
-    """Return nominal alpha with its interval.
+def _ordinal(totals: Sequence[float]) -> list[list[float]]:
+    """Return the ordinal distances: the squared differences of mean ranks, as shares of the most distant pair."""
+    ranks = [up_to - own / 2 for up_to, own in zip(accumulate(totals), totals, strict=True)]
+    return [[((one - other) / (ranks[-1] - ranks[0])) ** 2 for other in ranks] for one in ranks]
+
+
+def _with_bounds(
+    name: str, alpha: float, n: int, counts: PatternCounts, values: Sequence[Value], metric: _Metric, level: float
+) -> Figure:
+    """Return alpha with its score interval, which takes distances as fixed.
 
     The interval is that of 1 - D_o / D_e among infinitely many units; 1 / ratings corrects alpha for the finite number,
-    and the bounds as well. Means of a unit: agreement, ratings, ratings of each value.
+    and the bounds as well. Means of a unit: disagreement, ratings, ratings of each value.
     """
+    places = {value: place for place, value in enumerate(values)}
 
     def features(pattern: Pattern) -> Features:
-        row, r = Counter(pattern), len(pattern)
-        return (sum(k * (k - 1) for k in row.values()) / (r - 1), float(r), *(float(row[value]) for value in values))
+        row = Counter(pattern)
+        apart = sum(weight * metric[one][other] for (one, other), weight in _coincidences(pattern, places).items())
+        return (apart, float(len(pattern)), *(float(row[value]) for value in values))
 
     def measure(mean: Sequence[float]) -> tuple[float, list[float]]:
         shares = [one / mean[1] for one in mean[2:]]
-        observed, expected = 1 - mean[0] / mean[1], 1 - sum(share**2 for share in shares)
-        ratio = observed / expected
-        # The derivatives by each mean: of the observed and of the expected disagreement.
-        down = [
-            1 / expected / mean[1],
-            -(1 - observed) / expected / mean[1] + 2 * ratio / expected / mean[1] * (1 - expected),
-        ]
-        return 1 - ratio, [*down, *(-2 * ratio / expected / mean[1] * share for share in shares)]
+        # Half of the derivative of the expected disagreement by each share.
+        far = [sum(share * one for share, one in zip(shares, row, strict=True)) for row in metric]
+        expected = sum(share * one for share, one in zip(shares, far, strict=True))
+        ratio = mean[0] / mean[1] / expected
+        down = [-1 / expected / mean[1], -ratio / mean[1]]
+        return 1 - ratio, [*down, *(2 * ratio / expected / mean[1] * one for one in far)]
 
     pairable = counts.checked()
     ratings = sum(len(pattern) * times for pattern, times in pairable)
@@ -126,19 +140,15 @@ def _coincidences(pattern: Pattern, places: dict[Value, int]) -> _Coincidences:
     return out
 
 
-def _alpha(
-    units: Sequence[_Coincidences],
-    times: Sequence[int],
-    size: int,
-    *,
-    ordinal: bool,
-    metric: Sequence[Sequence[float]] | None = None,
-) -> float | None:
+def _alpha(units: Sequence[_Coincidences], times: Sequence[int], metric: _Metric) -> float | None:
     observed = _added_up(units, times)
-    totals = _totals(observed, size)
-    distance = _distance(totals, ordinal=ordinal, metric=metric)
-    seen = sum(weight * distance(*pair) for pair, weight in observed.items() if pair[0] != pair[1])
-    expected = sum(totals[one] * totals[other] * distance(one, other) for one, other in permutations(range(size), 2))
+    totals = _totals(observed, len(metric))
+    seen = sum(weight * metric[one][other] for (one, other), weight in observed.items())
+    expected = sum(
+        total * other * distance
+        for total, row in zip(totals, metric, strict=True)
+        for other, distance in zip(totals, row, strict=True)
+    )
     return 1 - (sum(totals) - 1) * seen / expected if expected else None
 
 
@@ -146,26 +156,24 @@ def _effect(
     units: Sequence[_Coincidences],
     times: Sequence[int],
     pairs: Sequence[tuple[_Coincidences, _Coincidences, int]],
-    size: int,
-    metric: Sequence[Sequence[float]] | None,
+    metric: _Metric,
 ) -> float:
-    """Return the design effect of dialogues on an ordinal alpha, or on that of a metric.
+    """Return the design effect of dialogues on the alpha of a metric.
 
     Among many units, alpha is 1 - N O / E with N = Σ ratings, O = Σ coincidences · distance and E = Σ totals · totals ·
-    distance. Its derivative by the number of units of a pattern takes the distances as they are.
+    distance.
     """
     if not pairs:
         return 1.0
     observed = _added_up(units, times)
-    totals = _totals(observed, size)
-    distance = _distance(totals, ordinal=metric is None, metric=metric)
-    far = [sum(totals[other] * distance(one, other) for other in range(size) if other != one) for one in range(size)]
+    totals = _totals(observed, len(metric))
+    far = [sum(total * one for total, one in zip(totals, row, strict=True)) for row in metric]
 
     def parts(unit: _Coincidences) -> tuple[float, float, float]:
         """Return what a unit adds to N, to O, and to half of E."""
         return (
             sum(unit.values()),
-            sum(weight * distance(*pair) for pair, weight in unit.items() if pair[0] != pair[1]),
+            sum(weight * metric[one][other] for (one, other), weight in unit.items()),
             sum(weight * far[one] for (one, _), weight in unit.items()),
         )
 
@@ -196,20 +204,3 @@ def _totals(observed: _Coincidences, size: int) -> list[float]:
     for (one, _), weight in observed.items():
         totals[one] += weight
     return totals
-
-
-def _distance(
-    totals: Sequence[float], *, ordinal: bool, metric: Sequence[Sequence[float]] | None
-) -> Callable[[int, int], float]:
-    """Return the distance of two values, by their places."""
-    below = [0.0, *accumulate(totals)]
-
-    def distance(one: int, other: int) -> float:
-        if metric is not None:
-            return metric[one][other]
-        if not ordinal:
-            return 1.0
-        low, high = min(one, other), max(one, other)
-        return (below[high + 1] - below[low] - (totals[low] + totals[high]) / 2) ** 2
-
-    return distance

@@ -13,6 +13,8 @@ from dataclasses import replace
 from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method
 
 RESAMPLES = 1000
+#: From so many units on, percentile intervals are as wide as they should be (docs/agreement.md).
+MANY_UNITS = 200
 #: Fixed, so that a figure is the same on every page and in every export.
 SEED = 1
 

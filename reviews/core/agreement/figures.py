@@ -44,6 +44,8 @@ class Figure:
     interval: str = ""
     #: The same for programs; None if there is no interval, or if it needs no name.
     method: Method | None = None
+    #: Why the interval may be too narrow: a sentence; empty if there is no reason.
+    caution: str = ""
 
 
 def undefined(name: str, n: int, reason: str) -> Figure:

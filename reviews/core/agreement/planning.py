@@ -15,6 +15,8 @@ from reviews.core.agreement.patterns import PatternCounts
 
 #: The half width of an interval that is narrow enough, and the correlation of tasks that is assumed beforehand.
 HALF_WIDTH, ALIKE = 0.1, 0.3
+#: Units from which on a figure tells how many dialogues are needed.
+FEWEST = 10
 
 
 @lru_cache(maxsize=256)
@@ -50,16 +52,16 @@ def dialogues_needed(
     return max(2, math.ceil(units * (1 + (tasks - 1) * alike) / tasks - 1e-9))
 
 
-def dialogues_for(figure: Figure, counts: PatternCounts, half_width: float = HALF_WIDTH) -> int | None:
-    """Return how many dialogues would give this figure an interval of ± ``half_width``, if they are like those counted.
+def more_dialogues(figure: Figure, counts: PatternCounts, half_width: float = HALF_WIDTH) -> int | None:
+    """Return how many more dialogues give this figure an interval of ± ``half_width``, if they are like those counted.
 
-    The width of an interval falls with the square root of their number. None if the interval is narrow enough already,
-    or if there is none to tell from.
+    The width of an interval falls with the square root of their number. 0 if the interval is narrow enough already;
+    None if there is none to tell from, or fewer than ``FEWEST`` units.
     """
-    if figure.low is None or figure.high is None:
+    if figure.low is None or figure.high is None or figure.n < FEWEST:
         return None
     times = ((figure.high - figure.low) / 2 / half_width) ** 2
-    return None if times <= 1 else math.ceil(counts.dialogues() * times)
+    return math.ceil(counts.dialogues() * max(0.0, times - 1))
 
 
 def roughly(number: int) -> int:

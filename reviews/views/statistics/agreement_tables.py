@@ -11,16 +11,14 @@ from reviews.core.agreement import (
     Figure,
     Pattern,
     PatternCounts,
-    dialogues_for,
     dialogues_needed,
+    more_dialogues,
     roughly,
 )
 from reviews.core.agreement.custom_fields import BETWEEN, PREFIX
 from reviews.core.agreement.planning import HALF_WIDTH
 from reviews.views.statistics.layout import Column, Table, bounds, figure_columns
 
-#: Units from which on a figure tells how many are needed.
-FEWEST = 10
 #: What is assumed before there are reviews: shares of the rarest value, kappas, and the tasks of a dialogue.
 RAREST, KAPPAS, TASKS = (0.5, 0.2, 0.1, 0.05, 0.02), (0.6, 0.8), 4
 
@@ -33,7 +31,11 @@ def agreement_table(
         (row for label, figures in labels for row in _rows(figures, counts[label], names[label])),
         key="agreement",
         caption=_("Agreement"),
-        columns=[Column("label", _("Label")), *_statistic()],
+        columns=[
+            Column("label", _("Label")),
+            *_statistic(),
+            Column("caution", _("Caution"), "words", "figure.caution"),
+        ],
     )
 
 
@@ -44,28 +46,34 @@ def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, na
 
 
 def notes(figures: Sequence[Figure]) -> list[tuple[str, str]]:
-    """Return the methods of the intervals, and why there is no value or no interval, each with the figures' names."""
+    """Return the methods of the intervals, why there is no value or no interval, and why one may be too narrow, each
+    with the figures' names.
+    """
     names: dict[str, list[str]] = {}
     for one in figures:
-        names.setdefault(one.undefined or one.interval, []).append(_(one.name))
+        for note in filter(None, (one.undefined or one.interval, one.caution)):
+            names.setdefault(note, []).append(_(one.name))
     return [(_(", ").join(found), note) for note, found in names.items()]
 
 
-def dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
-    """Return about how many dialogues would make every interval narrow; None if all are, or if there is none."""
-    needed = [dialogues_for(figure, counts) for figure in figures if figure.n >= FEWEST]
-    return max((roughly(number) for number in needed if number is not None), default=None)
+def more_dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
+    """Return about how many more dialogues make every interval narrow; None if there is no interval."""
+    return max((number for figure in figures if (number := _more(figure, counts)) is not None), default=None)
 
 
 def _rows(figures: Sequence[Figure], counts: PatternCounts, name: str) -> Iterator[Row]:
     for figure in figures:
-        needed = dialogues_for(figure, counts) if figure.n >= FEWEST else None
-        yield Row(label=name, figure=figure, needed=None if needed is None else roughly(needed))
+        yield Row(label=name, figure=figure, needed=_more(figure, counts))
+
+
+def _more(figure: Figure, counts: PatternCounts) -> int | None:
+    needed = more_dialogues(figure, counts)
+    return None if needed is None else roughly(needed)
 
 
 def _statistic() -> list[Column]:
     *columns, note = figure_columns("number", "figure")
-    needed = Column("needed", _("Dialogues for ± %(half)s") % {"half": HALF_WIDTH}, "count")
+    needed = Column("needed", _("More dialogues for ± %(half)s") % {"half": HALF_WIDTH}, "count")
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *columns, needed, note]
 
 

@@ -900,7 +900,7 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
     # Wilson's lower bound of 3 in 3: 3 / (3 + 1.96²).
     assert first["accuracy"] | {"name": "", "undefined": ""} == {
         "name": "", "n": 3, "value": 1.0, "low": pytest.approx(0.438503, abs=1e-6), "high": 1.0, "undefined": "",
-        "interval": {"name": "wilson", "version": 1},
+        "interval": {"name": "wilson", "version": 1}, "caution": "",
     }  # fmt: skip
     agreed = [figure for one in figures["agreement"] for figure in one["figures"]]
     assert {"wilson"} <= {figure["interval"]["name"] for figure in agreed if figure["low"] is not None}
@@ -908,6 +908,34 @@ def test_a_release_says_how_sure_it_is(team: Team) -> None:
     card = members(release)["README.md"].decode()
     assert "### Accuracy by stage" in card
     assert "| 3 of 3 | 100.0 % (43.9 to 100.0) |" in card
+    # Everybody approved, so kappa is undefined; the card says so.
+    assert "| cross\\_check | verdict | Fleiss' kappa | 3 | Undefined: everyone gave the same value" in card
+
+
+def test_archives_with_the_figures_of_an_earlier_version_are_built_and_verify(team: Team, tmp_path: Path) -> None:
+    """Those had intervals without a method, and no caution, warnings or missing labels."""
+    for n in range(2):
+        make_verified(team, f"d{n}", make_document(str(n), tasks=2))
+    release = run_release(team)
+    assert b"policy, information: The tasks are from fewer than 15" in members(release)["README.md"]
+
+    def earlier(value: Any) -> Any:
+        if isinstance(value, list):
+            return [earlier(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        new = {"interval", "caution", "warnings", "sensitivity", "without_missing_labels"}
+        return {key: earlier(one) for key, one in value.items() if key not in new}
+
+    release.frozen["figures"] = earlier(release.frozen["figures"])
+    release.frozen["figures"]["notes"].pop("audits")
+    build_archive(release, tmp_path / "old.zip")
+    assert verify_archive(tmp_path / "old.zip").problems == []
+    with zipfile.ZipFile(tmp_path / "old.zip") as archive:
+        manifest, card = (archive.read(f"release-{release.version}/{name}") for name in ("manifest.json", "README.md"))
+    assert json.loads(manifest)["figures"] == release.frozen["figures"]
+    assert "| 2 of 2 | 100.0 % (34.2 to 100.0) |" in card.decode()
+    assert "Undefined" not in card.decode()
 
 
 def test_a_release_counts_switches_by_entry_and_topologies_of_multi_tool_tasks(team: Team) -> None:

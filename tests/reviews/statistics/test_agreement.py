@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -24,7 +25,9 @@ from reviews.core.agreement import (
     unordered,
 )
 from reviews.core.agreement.bootstrap import binomial, multinomial
+from reviews.core.agreement.custom_fields import BETWEEN, Level, RatedField
 from reviews.core.agreement.figures import t_quantile
+from reviews.core.agreement.summary import FEW_DIALOGUES, FEW_UNITS
 
 RATINGS = st.lists(st.one_of(st.none(), st.sampled_from("abc")), min_size=1, max_size=4)
 
@@ -150,7 +153,7 @@ def test_alpha_of_the_published_example() -> None:
     assert nominal.high is not None
     assert nominal.low < 0.743 < nominal.high
     assert "Score interval" in nominal.interval
-    assert "bootstrap" in ordinal.interval
+    assert "Score interval" in ordinal.interval
 
 
 def test_alpha_refuses_what_is_not_on_the_scale() -> None:
@@ -284,7 +287,9 @@ def test_one_unit_has_no_interval() -> None:
 
 def test_resamples_without_variation_leave_no_interval() -> None:
     # One unit in ten tells b from a; about every third resample misses it.
-    figure = krippendorff_alpha(PatternCounts({("a", "a"): 9, ("a", "b"): 1}), "ab")
+    figure = krippendorff_alpha(
+        PatternCounts({("a", "a"): 9, ("a", "b"): 1}), distance=lambda one, other: float(one != other)
+    )
     assert (figure.value, figure.low) == (pytest.approx(0.0), None)
     assert "of 1000 resamples." in figure.interval
 
@@ -340,11 +345,28 @@ def test_figures_do_not_depend_on_how_many_reviews_there_are() -> None:
         assert there.high is not None
         assert there.low is not None
         assert there.high - there.low < 0.01
-    # With two values ordinal and nominal are the same, and so are bootstrap and score interval.
+    # With two values all metrics are the same, and so are bootstrap and score interval.
     nominal, ordinal = krippendorff_alpha(large), krippendorff_alpha(large, "ab")
-    assert ordinal.value == pytest.approx(nominal.value)
-    assert ordinal.low == pytest.approx(nominal.low, abs=3e-4)
-    assert ordinal.high == pytest.approx(nominal.high, abs=3e-4)
+    assert ordinal == replace(nominal, name=ordinal.name)
+    drawn = krippendorff_alpha(large, distance=lambda one, other: float(one != other))
+    assert drawn.value == pytest.approx(nominal.value)
+    assert drawn.low == pytest.approx(nominal.low, abs=3e-4)
+    assert drawn.high == pytest.approx(nominal.high, abs=3e-4)
+
+
+def test_figures_of_few_dialogues_or_few_drawn_units_say_that_they_may_be_too_sure() -> None:
+    tasks = [("chat", "chat"), ("chat", "multi_tool"), ("multi_tool", "multi_tool")]
+    few, many = (PatternCounts.of_dialogues([tasks] * number) for number in (14, 15))
+    assert {figure.caution for figure in summarise("policy", few, pair=True)} == {FEW_DIALOGUES}
+    assert {figure.caution for figure in summarise("policy", many, pair=True)} == {""}
+    # Each in a dialogue of its own, so nothing is alike.
+    alone = PatternCounts({("chat", "chat"): 10, ("chat", "multi_tool"): 2})
+    assert {figure.caution for figure in summarise("policy", alone, pair=True)} == {""}
+    tags = RatedField(title="Tags", level=Level.SET, values=("a", "b"))
+    for number, caution in ((99, FEW_UNITS), (100, "")):
+        sets = PatternCounts({("a", "a"): number, (f"a{BETWEEN}b", "b"): number})
+        percent, alpha = summarise("field:tags", sets, pair=True, field=tags)
+        assert (percent.caution, alpha.caution) == ("", caution)
 
 
 def test_each_label_has_its_statistics() -> None:

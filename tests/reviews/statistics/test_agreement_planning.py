@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from reviews.core.agreement import Figure, PatternCounts, dialogues_for, dialogues_needed, fleiss_kappa, roughly
+from reviews.core.agreement import Figure, PatternCounts, dialogues_needed, fleiss_kappa, more_dialogues, roughly
 
 
 def test_two_reviewers_by_hand() -> None:
@@ -53,11 +53,12 @@ def test_what_is_no_plan_is_refused(wrong: tuple[int, float, float]) -> None:
         dialogues_needed(*wrong)
 
 
-def test_a_figure_says_how_many_dialogues_it_takes() -> None:
+def test_a_figure_says_how_many_more_dialogues_it_takes() -> None:
     # Ten dialogues of two tasks with ± 0.2 take four times as many for ± 0.1.
     counts = PatternCounts.of_dialogues([[("a", "a"), ("a", "b")]] * 10)
     assert counts.dialogues() == 10
-    assert dialogues_for(Figure("", 0.5, 20, 0.3, 0.7), counts) == 40
-    assert dialogues_for(Figure("", 0.5, 20, 0.41, 0.6), counts) is None
-    assert dialogues_for(Figure("", 1.0, 1), counts) is None
+    assert more_dialogues(Figure("", 0.5, 20, 0.3, 0.7), counts) == 30
+    assert more_dialogues(Figure("", 0.5, 20, 0.41, 0.6), counts) == 0
+    assert more_dialogues(Figure("", 0.5, 20), counts) is None
+    assert more_dialogues(Figure("", 0.5, 9, 0.0, 1.0), counts) is None
     assert [roughly(number) for number in (7, 41, 138, 1347, 1400)] == [7, 41, 140, 1400, 1400]
