@@ -31,7 +31,8 @@ NOTES = {
     "accuracy": (
         "The share of finished dialogues whose revision after a stage equals the verified "
         "one. Rejected ones count as wrong, unfinished ones are left out. After the last stage, this is so by "
-        "definition; see the residual errors for what is left. Wilson intervals, 95 %."
+        "definition; see the residual errors for what is left. Wilson intervals, 95 %, for independent dialogues of "
+        "these owners; they are too narrow if near-duplicates are right or wrong together."
     ),
     "audits": (
         "Errors left in undisputed finished dialogues, estimated from a random sample by owner and draw. 95 % bounds."

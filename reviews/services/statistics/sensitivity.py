@@ -84,7 +84,8 @@ def enter_test(*, actor: User, project: Project, stage: str, known: int | None, 
         sentence = _("Enter the number of items with known errors, from 1 to %(most)s.")
         raise Invalid(sentence % {"most": f"{MAX_KNOWN:,}"})
     if found is None or not 0 <= found <= known:
-        raise Invalid(_("Enter how many of the %(known)s items the reviewers noticed.") % {"known": f"{known:,}"})
+        sentence = _("Enter how many of the %(known)s known errors the reviewers noticed, from 0 to %(known)s.")
+        raise Invalid(sentence % {"known": f"{known:,}"})
     test = SensitivityTest.objects.create(
         project=project, stage=stage, known=known, found=found, note=note.strip()[:500], actor=actor
     )

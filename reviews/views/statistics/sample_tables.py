@@ -35,6 +35,7 @@ def rounds_table(
         caption=_("Rounds of %(stage)s") % {"stage": in_reader_language(rounds[0].title)},
         columns=[
             Column("round", _("Round"), of=_round),
+            Column("pool_accuracy", _("Pool correct after the round"), "share", partial(_of_pool, pool)),
             Column("population", _("Population"), "count"),
             Column("unseen", _("Not yet agreed on"), "count"),
             Column("drawn", _("Drawn"), "count"),
@@ -45,7 +46,6 @@ def rounds_table(
             Column("accuracy", _("No changes needed"), "share", "accuracy.value"),
             *bounds("share", "accuracy"),
             Column("error_rate_at_most", _("Error rate at most"), "share", "error_rate.high"),
-            Column("pool_accuracy", _("Pool correct after the round"), "share", partial(_of_pool, pool)),
             Column("state", _("State"), of=_state),
         ],
     )

@@ -86,7 +86,7 @@ def test_a_test_enters_the_estimate_and_leaves_it_when_it_is_taken_back(team: Te
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ({"known": "5", "found": "6"}, "Enter how many of the 5 items the reviewers noticed."),
+        ({"known": "5", "found": "6"}, "Enter how many of the 5 known errors the reviewers noticed, from 0 to 5."),
         ({"known": "0", "found": "0"}, "greater than or equal to 1"),
         ({"known": "", "found": ""}, "This field is required"),
         ({"known": "999999999999", "found": "1"}, "less than or equal to 100000"),
