@@ -229,12 +229,14 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
     refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
     rulings = {} if refused or dispute is None else dict(_rulings(opened.item, dispute, judgement.document))
     edited = seen if refused else _own_edits(opened, judgement)
+    overrules = dispute is not None and dispute.is_about_a_rejection
+    reason = "The dialogue is unusable." if refused else "The dialogue can be repaired." if overrules else ""
     given: dict[str, Any] = {
         "actor": opened.user,
         "slot": slot,
         "token": opened.claim.token,
         "verdict": "" if rulings else judgement.verdict,
-        "reason": "The dialogue is unusable." if refused else "",
+        "reason": reason,
         "named_errors": [] if refused or dispute else _findings(judgement, seen),
         "checklist": {} if refused else _checklist(opened.stage, seen),
         "rulings": rulings,

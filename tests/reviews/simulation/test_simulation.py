@@ -137,6 +137,13 @@ def test_items_are_sent_back_and_the_audit_counts_each_draw(rework: float) -> No
     assert all(one.verdict is Verdict.APPROVE for one in approved) is (rework == 0)
 
 
+def test_experts_give_a_reason_where_they_overrule_a_rejection() -> None:
+    summary = simulate("cctu", dialogues=6, unusable=0.3, expert_detection=0.0)
+    assert summary["verdicts"]["reject"]
+    assert (summary["verified"], summary["rejected"]) == (6, 0)
+    assert Review.objects.filter(reason="The dialogue can be repaired.").exists()
+
+
 def test_it_touches_no_project_that_is_there() -> None:
     team = make_team("sim-c3-8-6-1")
     with pytest.raises(CommandError, match="already") as refused:
