@@ -61,10 +61,10 @@ class AgreementFigureSerializer(FigureSerializer):
     """A statistic of agreement, and how many dialogues it takes."""
 
     method = MethodSerializer(allow_null=True, help_text="Of the interval; null if there is none.")
-    needed = serializers.IntegerField(
+    more_dialogues = serializers.IntegerField(
         allow_null=True,
-        help_text="About how many more dialogues would give an interval of ± 0.1; 0 if it is as narrow already; null "
-        "if there is none to tell from, or fewer than 10 units.",
+        help_text="About how many more dialogues would give an interval of ± 0.1; 0 if it is as narrow already, and "
+        "reliable; null if there is none to tell from, or fewer than 10 units.",
     )
     caution = serializers.CharField(help_text="Why the interval may be too narrow; empty if there is no reason.")
 
@@ -83,11 +83,6 @@ class PointSerializer(serializers.Serializer[Any]):
     figure = FigureSerializer()
     without_messages = FigureSerializer()
     without_missing_labels = FigureSerializer(help_text="Without messages and missing labels.")
-    with_other_owners = FigureSerializer(
-        allow_null=True,
-        help_text="The same value with an interval for items of other owners; null unless owners differ by more than "
-        "chance.",
-    )
 
 
 class RoundsSerializer(serializers.Serializer[Any]):
@@ -355,7 +350,7 @@ class AgreementStatistics(APIView):
                 project=project, stage=stage, label=label, pair=pair, since=since, until=until, less=less
             )
             figures = [
-                asdict(figure) | {"needed": more_dialogues(figure, counts)}
+                asdict(figure) | {"more_dialogues": more_dialogues(figure)}
                 for figure in summarise(label, counts, pair=pair is not None, field=fields.get(label))
             ]
             labels.append({"label": label, "figures": figures, "patterns": counts.to_json()})

@@ -20,11 +20,11 @@ def _agreement(figures: dict[str, Any]) -> list[str]:
         f"{figure['n']:,} | {_number(figure)} |"
         for one, figure in found
     ]
-    cautions: dict[str, dict[str, None]] = {}
+    cautions: dict[str, list[str]] = {}
     for one, figure in found:
         if sentence := figure.get("caution"):
-            cautions.setdefault(sentence, {})[one["label"]] = None
-    said = [f"{markdown_text(', '.join(labels))}: {sentence}" for sentence, labels in cautions.items()]
+            cautions.setdefault(sentence, []).append(f"{one['stage']}, {one['label']}, {figure['name']}")
+    said = [f"{sentence} This concerns: {markdown_text('; '.join(named))}." for sentence, named in cautions.items()]
     table = "\n".join(
         [
             "| stage | label | figure | units (dialogues or tasks) | value (95 % interval) |",
@@ -68,15 +68,12 @@ def _accuracy(figures: dict[str, Any]) -> list[str]:
     if unlabelled:
         head, line = f"{head} ignoring messages and missing labels |", f"{line}---|"
     table = "\n".join([head, line, *rows])
-    differing = [point for point in points if point.get("with_other_owners")]
-    said = "; ".join(f"{markdown_text(point['title'])} {_share(point['with_other_owners'])}" for point in differing)
-    other = [f"Owners differ by more than chance. With other owners, the intervals are: {said}."] if differing else []
-    return ["### Accuracy by stage", figures["notes"]["accuracy"], table, *other]
+    return ["### Accuracy by stage", figures["notes"]["accuracy"], table]
 
 
 def _audits(figures: dict[str, Any]) -> list[str]:
     """Return the residual errors that audits estimate, if there were any."""
-    audits = [one for one in figures["accuracy"]["audits"] if _is_listed(one["residual"])]
+    audits = [one for one in figures["accuracy"]["audits"] if _is_listed(one["residual"] | {"n": one["population"]})]
     if not audits:
         return []
     rows = [

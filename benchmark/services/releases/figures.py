@@ -32,14 +32,15 @@ NOTES = {
         "The share of finished dialogues whose revision after a stage equals the verified "
         "one. Rejected ones count as wrong, unfinished ones are left out. After the last stage, this is so by "
         "definition; see the residual errors for what is left. Wilson intervals, 95 %, for independent dialogues of "
-        "these owners; they are too narrow if near-duplicates are right or wrong together."
+        "these owners: for other owners, or if near-duplicates are right or wrong together, they are too narrow."
     ),
     "audits": (
         "Errors left in undisputed finished dialogues, estimated from a random sample by owner and draw. 95 % bounds."
     ),
     "revision_rounds": (
         "The share of finished dialogues that were changed in a stage which repeats until nothing changes, by number "
-        "of rounds. Dialogues that were not reviewed in the stage are left out. Wilson intervals, 95 %."
+        "of rounds. Dialogues that were not reviewed in the stage are left out. Wilson intervals, 95 %, for "
+        "independent dialogues of these owners."
     ),
 }
 
@@ -112,7 +113,6 @@ def _points(points: Iterable[PointAccuracy]) -> list[dict[str, Any]]:
             "key": one.key, "title": one.title, "right": one.right, "of": one.of, "accuracy": _figure(one.figure),
             "without_messages": _figure(one.without_messages),
             "without_missing_labels": _figure(one.without_missing_labels),
-            "with_other_owners": None if one.with_other_owners is None else _figure(one.with_other_owners),
         }
         for one in points
     ]  # fmt: skip

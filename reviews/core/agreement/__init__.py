@@ -1,7 +1,7 @@
 """Agreement between reviewers and accuracy of items, computed from counts."""
 
 from reviews.core.agreement.acceptance import Acceptance, acceptance
-from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, accuracy_with_other_owners, revision_rates
+from reviews.core.agreement.accuracy import RevisionRates, accuracy_after, revision_rates
 from reviews.core.agreement.alpha import krippendorff_alpha
 from reviews.core.agreement.audit import Residual, Sensitivity, Stratum, error_bounds, residual_error
 from reviews.core.agreement.custom_fields import RatedField, rated_fields

@@ -4,35 +4,16 @@ Accuracy is agreement with the verified revision. Errors that the verified revis
 ``reviews.core.agreement.audit``.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from annotator.core.text import gettext_noop
-from reviews.core.agreement.clusters import differ_by_more_than_chance, effect_of_groups
-from reviews.core.agreement.figures import LEVEL, Figure, Method, wilson
-
-OF_OWNERS = gettext_noop("Wilson score interval (Wilson 1927), with the design effect of owners (Kish 1965).")
+from reviews.core.agreement.figures import LEVEL, Figure, wilson
 
 
-def accuracy_after(title: str, right: int, of: int, level: float = LEVEL, *, effect: float = 1.0) -> Figure:
-    """Return the share of finished items that were correct after a point, with Wilson's interval.
-
-    ``effect``: the design effect of items that are alike.
-    """
-    none = gettext_noop("No finished items yet.")
-    return wilson(f"Accuracy after {title}", right, of, level, none=none, effect=effect)
-
-
-def accuracy_with_other_owners(title: str, owners: Sequence[tuple[int, int]], level: float = LEVEL) -> Figure | None:
-    """Return the accuracy with an interval for items of other owners, if owners differ by more than chance; else None.
-
-    ``owners``: (right, of) of each. Their items are alike, so the interval is wider (Kish 1965).
-    """
-    if not differ_by_more_than_chance(owners):
-        return None
-    right, of = sum(one for one, _ in owners), sum(items for _, items in owners)
-    figure = accuracy_after(title, right, of, level, effect=effect_of_groups(owners, level))
-    return replace(figure, interval=OF_OWNERS, method=Method("wilson-by-owner"))
+def accuracy_after(title: str, right: int, of: int, level: float = LEVEL) -> Figure:
+    """Return the share of finished items that were correct after a point, with Wilson's interval."""
+    return wilson(f"Accuracy after {title}", right, of, level, none=gettext_noop("No finished items yet."))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from annotator.core.text import gettext_noop
 from reviews.core.agreement.figures import LEVEL, NO_SPREAD, ONE_UNIT, Figure, Method
 
 RESAMPLES = 1000
-#: From so many units on, percentile intervals are as wide as they should be (docs/agreement.md).
+#: With fewer independent units, percentile intervals are somewhat too narrow (docs/agreement.md).
 MANY_UNITS = 200
+FEW_UNITS = gettext_noop("With so few units, this interval may be too narrow: it has the percentiles of resamples.")
 #: Fixed, so that a figure is the same on every page and in every export.
 SEED = 1
 
@@ -44,6 +46,8 @@ def bootstrap(
         return Figure(name, value, n, interval=ONE_UNIT)
     values = map(statistic, multinomial(counts, resamples, seed, drawn))
     found = with_interval(name, value, n, values, level=level, resamples=resamples, seed=seed)
+    if found.method is not None and drawn < MANY_UNITS:
+        found = replace(found, caution=FEW_UNITS)
     if effect == 1 or found.method is None:
         return found
     said = found.interval.removesuffix(".") + ", with the design effect of dialogues (Rao and Scott 1992)."

@@ -13,12 +13,16 @@ tell as much as n / deff independent ones. Only pairs are counted, so counts of 
 import math
 from collections.abc import Sequence
 
-from reviews.core.agreement.figures import LEVEL, t_quantile, z_quantile
+from annotator.core.text import gettext_noop
 
 #: Dialogues that the estimate gives up: as if so many more of them had tasks that are all alike.
 CAUTION = 1.5
 #: From so many dialogues on, intervals are as wide as they should be (docs/agreement.md).
 MANY_DIALOGUES = 15
+FEW_DIALOGUES = gettext_noop(
+    "The tasks are from fewer than 15 dialogues. Perhaps none of the difficult ones is among them, so the interval may "
+    "be too narrow."
+)
 
 
 def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[float, float, int]]) -> float:
@@ -44,36 +48,3 @@ def design_effect(units: Sequence[tuple[float, int]], pairs: Sequence[tuple[floa
     # The sum of squares over dialogues is not below 0, but pairs may have been left out.
     found = max(0.0, 1 + 2 * shared / alone)
     return max(found, highest - (highest - found) * max(0.0, 1 - CAUTION / dialogues))
-
-
-def differ_by_more_than_chance(groups: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether the shares of groups differ, by Pearson's chi-square test at 5 %. ``groups``: (right, of) of each.
-
-    The quantile is that of Wilson and Hilferty (1931).
-    """
-    right, n = sum(one for one, _ in groups), sum(of for _, of in groups)
-    freedom = sum(of > 0 for _, of in groups) - 1
-    if freedom < 1 or right in (0, n):
-        return False
-    share = right / n
-    chi_square = math.fsum((one - of * share) ** 2 / (of * share * (1 - share)) for one, of in groups if of)
-    part = 2 / (9 * freedom)
-    return chi_square > freedom * (1 - part + z_quantile(0.9) * math.sqrt(part)) ** 3
-
-
-def effect_of_groups(groups: Sequence[tuple[int, int]], level: float = LEVEL) -> float:
-    """Return the design effect of groups that are a sample of others, at least 1. ``groups``: (right, of) of each.
-
-    It is the variance over groups divided by that of independent items, and with few groups more, as Student's t is
-    wider than the normal distribution. Raises ValueError for fewer than two groups.
-    """
-    known = [(one, of) for one, of in groups if of]
-    if len(known) < 2:
-        raise ValueError("Two groups are needed.")
-    right, n = sum(one for one, _ in known), sum(of for _, of in known)
-    if right in (0, n):
-        return 1.0
-    share = right / n
-    between = math.fsum((one - of * share) ** 2 for one, of in known) * len(known) / (len(known) - 1)
-    wider = (t_quantile(len(known) - 1, level) / z_quantile(level)) ** 2
-    return max(1.0, between / (n * share * (1 - share)) * wider)

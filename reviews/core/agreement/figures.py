@@ -46,6 +46,8 @@ class Figure:
     method: Method | None = None
     #: Why the interval may be too narrow: a sentence; empty if there is no reason.
     caution: str = ""
+    #: Of how many dialogues of equal size the units are: n² / Σ n_i² with n_i units of dialogue i. None if unknown.
+    dialogues: float | None = None
 
 
 def undefined(name: str, n: int, reason: str) -> Figure:

@@ -10,8 +10,8 @@ much as m / (1 + (m - 1) ρ) independent ones, with ρ their correlation (Kish 1
 import math
 from functools import lru_cache
 
+from reviews.core.agreement.clusters import FEW_DIALOGUES, MANY_DIALOGUES
 from reviews.core.agreement.figures import LEVEL, Figure, z_quantile
-from reviews.core.agreement.patterns import PatternCounts
 
 #: The half width of an interval that is narrow enough, and the correlation of tasks that is assumed beforehand.
 HALF_WIDTH, ALIKE = 0.1, 0.3
@@ -52,16 +52,17 @@ def dialogues_needed(
     return max(2, math.ceil(units * (1 + (tasks - 1) * alike) / tasks - 1e-9))
 
 
-def more_dialogues(figure: Figure, counts: PatternCounts, half_width: float = HALF_WIDTH) -> int | None:
+def more_dialogues(figure: Figure, half_width: float = HALF_WIDTH) -> int | None:
     """Return how many more dialogues give this figure an interval of ± ``half_width``, if they are like those counted.
 
-    The width of an interval falls with the square root of their number. 0 if the interval is narrow enough already;
-    None if there is none to tell from, or fewer than ``FEWEST`` units.
+    The width of an interval falls with the square root of their number. 0 if the interval is narrow enough already and
+    there are enough dialogues to rely on it; None if there is none to tell from, or fewer than ``FEWEST`` units.
     """
-    if figure.low is None or figure.high is None or figure.n < FEWEST:
+    if figure.low is None or figure.high is None or figure.dialogues is None or figure.n < FEWEST:
         return None
     times = ((figure.high - figure.low) / 2 / half_width) ** 2
-    return math.ceil(counts.dialogues() * max(0.0, times - 1))
+    fewest = MANY_DIALOGUES if figure.caution == FEW_DIALOGUES else 0
+    return math.ceil(max(figure.dialogues * (times - 1), fewest - figure.dialogues, 0))
 
 
 def roughly(number: int) -> int:

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 from annotator.core.schema.documents import Information, Policy
-from annotator.core.text import gettext_noop
 from reviews.core.agreement.alpha import krippendorff_alpha
-from reviews.core.agreement.bootstrap import MANY_UNITS
-from reviews.core.agreement.clusters import MANY_DIALOGUES
+from reviews.core.agreement.clusters import FEW_DIALOGUES, MANY_DIALOGUES
 from reviews.core.agreement.custom_fields import Level, RatedField, masi_distance, on_scale
 from reviews.core.agreement.figures import LEVEL, Figure
 from reviews.core.agreement.kappas import cohen_kappa, fleiss_kappa, gwet_ac1, percent_agreement
@@ -22,12 +20,6 @@ SCALES: dict[str, tuple[Value, ...]] = {
     "information": tuple(map(str, Information)),
 }
 
-FEW_DIALOGUES = gettext_noop(
-    "The tasks are from fewer than 15 dialogues. Perhaps none of the difficult ones is among them, so the interval may "
-    "be too narrow."
-)
-FEW_UNITS = gettext_noop("With fewer than 200 units, this interval may be too narrow.")
-
 
 def summarise(
     label: str, counts: PatternCounts, *, pair: bool, level: float = LEVEL, field: RatedField | None = None
@@ -38,7 +30,21 @@ def summarise(
     otherwise reviewers are interchangeable. ``field``: how the label is rated, if it is a custom field. Raises
     ValueError for an unknown label or an impossible value.
     """
-    return [_with_caution(figure, counts) for figure in _figures(label, counts, pair, level, field)]
+    if field is not None:
+        counts = on_scale(counts, field)
+    figures = _figures(label, counts, pair, level, field)
+    # Units that are compared: those with two ratings, or with something in one of the sets.
+    compared = (
+        counts.changed(lambda one: one if any(one[1:3]) else None) if label in OVERLAPPING else counts.at_least(2)
+    )
+    dialogues = compared.dialogues()
+    few = bool(compared.together()) and dialogues < MANY_DIALOGUES
+    return [
+        replace(
+            figure, dialogues=dialogues, caution=FEW_DIALOGUES if few and figure.low is not None else figure.caution
+        )
+        for figure in figures
+    ]
 
 
 def _figures(label: str, counts: PatternCounts, pair: bool, level: float, field: RatedField | None) -> list[Figure]:
@@ -46,7 +52,6 @@ def _figures(label: str, counts: PatternCounts, pair: bool, level: float, field:
         scores = overlap_scores(counts, of=label, level=level)
         return [scores.precision, scores.recall, scores.f1] if pair else [scores.f1]
     if field is not None:
-        counts = on_scale(counts, field)
         if field.level is not Level.NOMINAL:
             order = field.values if field.level is Level.ORDINAL else None
             distance = masi_distance if field.level is Level.SET else None
@@ -63,14 +68,3 @@ def _figures(label: str, counts: PatternCounts, pair: bool, level: float, field:
         krippendorff_alpha(counts, level=level),
         gwet_ac1(counts, SCALES[label] if field is None else field.values, level),
     ]
-
-
-def _with_caution(figure: Figure, counts: PatternCounts) -> Figure:
-    """Add the reasons why the interval may be too narrow. The limits are those of the tables of docs/agreement.md."""
-    if figure.low is None or figure.method is None:
-        return figure
-    if counts.together() and counts.dialogues() < MANY_DIALOGUES:
-        return replace(figure, caution=FEW_DIALOGUES)
-    if figure.method.name.startswith("bootstrap") and figure.n < MANY_UNITS:
-        return replace(figure, caution=FEW_UNITS)
-    return figure

@@ -20,7 +20,6 @@ from reviews.core.agreement import (
     Sensitivity,
     Stratum,
     accuracy_after,
-    accuracy_with_other_owners,
     residual_error,
     revision_rates,
 )
@@ -53,8 +52,6 @@ class PointAccuracy:
     of: int
     #: Whether this is the end of the protocol: items then have their verified content, unless they were reopened later.
     last: bool = False
-    #: (right, of) of each owner.
-    owners: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def figure(self) -> Figure:
@@ -70,11 +67,6 @@ class PointAccuracy:
     def without_missing_labels(self) -> Figure:
         """Return the same share if labels that are missing do not count as errors either."""
         return self._share(self.right + self.message + self.unlabelled)
-
-    @cached_property
-    def with_other_owners(self) -> Figure | None:
-        """Return the accuracy with an interval for other owners; None if these differ no more than by chance."""
-        return None if self.last else accuracy_with_other_owners(self.title, self.owners)
 
     def _share(self, right: int) -> Figure:
         figure = accuracy_after(self.title, right, self.of)
@@ -182,13 +174,10 @@ def read_accuracy(
         rows = rows.filter(stratum=owner.pseudonym)
     axes: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     strata: dict[str, dict[tuple[str, str], Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
-    owners: dict[str, dict[str, Tally[str]]] = defaultdict(lambda: defaultdict(Tally))
     less = hidden_item_histories(project, public=public) if hide_answers else {}
     for axis, point, stratum, value, count in rows.values_list("axis", "point", "stratum", "value", "count"):
         count -= less.get((axis, point, stratum, value), 0)
         axes[axis][point][value] += count
-        if axis == "stage":
-            owners[point][stratum][value] += count
         if axis == "audit":
             stage, _, draw = point.partition(":")
             strata[stage][stratum, draw][value] += count
@@ -197,7 +186,7 @@ def read_accuracy(
     counters = read_counters(project, with_gold=hide_answers) if owner is None else {}
     items = axes["item"][""]
     return Accuracy(
-        by_stage=_by_stage(axes["stage"], owners, titles),
+        by_stage=_by_stage(axes["stage"], titles),
         by_round=[
             _by_round(stage, title, axes["round"], axes["ended"])
             for stage, title in titles.items()
@@ -232,18 +221,9 @@ def revisions_of_repeating(project: Project, found: Accuracy) -> list[StageRevis
     return [known.get(key) or StageRevisions(key, title, {}, 0) for key, title in repeating_stages(project).items()]
 
 
-def _by_stage(
-    points: dict[str, Tally[str]], owners: dict[str, dict[str, Tally[str]]], titles: dict[str, str]
-) -> list[PointAccuracy]:
+def _by_stage(points: dict[str, Tally[str]], titles: dict[str, str]) -> list[PointAccuracy]:
     named = {BASELINE: _("Baseline"), **titles}
-    found = [
-        replace(
-            _point(key, title, points[key]),
-            owners=tuple((values[Closeness.RIGHT], values.total()) for _, values in sorted(owners[key].items())),
-        )
-        for key, title in named.items()
-        if points[key]
-    ]
+    found = [_point(key, title, points[key]) for key, title in named.items() if points[key]]
     return [*found[:-1], replace(found[-1], last=True)] if len(found) > 1 else found
 
 

@@ -23,12 +23,10 @@ from reviews.views.statistics.layout import Column, Table, bounds, figure_column
 RAREST, KAPPAS, TASKS = (0.5, 0.2, 0.1, 0.05, 0.02), (0.6, 0.8), 4
 
 
-def agreement_table(
-    labels: Sequence[tuple[str, Sequence[Figure]]], counts: Mapping[str, PatternCounts], names: Mapping[str, str]
-) -> Table:
+def agreement_table(labels: Sequence[tuple[str, Sequence[Figure]]], names: Mapping[str, str]) -> Table:
     """Return every statistic of every label. ``names``: of the labels."""
     return Table.listing(
-        (row for label, figures in labels for row in _rows(figures, counts[label], names[label])),
+        (row for label, figures in labels for row in _rows(figures, names[label])),
         key="agreement",
         caption=_("Agreement"),
         columns=[
@@ -39,10 +37,10 @@ def agreement_table(
     )
 
 
-def label_table(label: str, figures: Sequence[Figure], counts: PatternCounts, name: str) -> Table:
+def label_table(label: str, figures: Sequence[Figure], name: str) -> Table:
     """Return the statistics of one label. ``notes`` has the methods of the intervals."""
     *columns, _note = _statistic()
-    return Table.listing(_rows(figures, counts, name), key=f"agreement-{label}", caption=name, columns=columns)
+    return Table.listing(_rows(figures, name), key=f"agreement-{label}", caption=name, columns=columns)
 
 
 def notes(figures: Sequence[Figure]) -> list[tuple[str, str]]:
@@ -56,24 +54,24 @@ def notes(figures: Sequence[Figure]) -> list[tuple[str, str]]:
     return [(_(", ").join(found), note) for note, found in names.items()]
 
 
-def more_dialogues_for_all(figures: Sequence[Figure], counts: PatternCounts) -> int | None:
+def more_dialogues_for_all(figures: Sequence[Figure]) -> int | None:
     """Return about how many more dialogues make every interval narrow; None if there is no interval."""
-    return max((number for figure in figures if (number := _more(figure, counts)) is not None), default=None)
+    return max((number for figure in figures if (number := _more(figure)) is not None), default=None)
 
 
-def _rows(figures: Sequence[Figure], counts: PatternCounts, name: str) -> Iterator[Row]:
+def _rows(figures: Sequence[Figure], name: str) -> Iterator[Row]:
     for figure in figures:
-        yield Row(label=name, figure=figure, needed=_more(figure, counts))
+        yield Row(label=name, figure=figure, more_dialogues=_more(figure))
 
 
-def _more(figure: Figure, counts: PatternCounts) -> int | None:
-    needed = more_dialogues(figure, counts)
+def _more(figure: Figure) -> int | None:
+    needed = more_dialogues(figure)
     return None if needed is None else roughly(needed)
 
 
 def _statistic() -> list[Column]:
     *columns, note = figure_columns("number", "figure")
-    needed = Column("needed", _("More dialogues for ± %(half)s") % {"half": HALF_WIDTH}, "count")
+    needed = Column("more_dialogues", _("More dialogues for ± %(half)s") % {"half": HALF_WIDTH}, "count")
     return [Column("statistic", _("Statistic"), "words", "figure.name"), *columns, needed, note]
 
 

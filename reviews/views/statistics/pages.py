@@ -22,7 +22,7 @@ from reviews.core.agreement import OVERLAPPING, RATED, rated_fields, summarise
 from reviews.core.agreement.custom_fields import PREFIX
 from reviews.core.charts import Drawing
 from reviews.services.gold.results import count_own_results
-from reviews.services.protocols.readers import in_reader_language, shown_stage_titles
+from reviews.services.protocols.readers import shown_stage_titles
 from reviews.services.sampling.samples import has_draws
 from reviews.services.statistics.access import load_person, names_of, oversees, pair_of, read_compared_stages
 from reviews.services.statistics.accuracy import Accuracy, read_accuracy, repeating_stages, revisions_of_repeating
@@ -171,8 +171,8 @@ def agreement(request: PageRequest) -> HttpResponse:
             "label": label,
             "name": label_names[label],
             "chart": drawn(agreed.agreement_chart(label, found, label_names[label])),
-            "needed": agreed.more_dialogues_for_all(found, counts[label]),
-            "table": agreed.label_table(label, found, counts[label], label_names[label]),
+            "needed": agreed.more_dialogues_for_all(found),
+            "table": agreed.label_table(label, found, label_names[label]),
             "notes": agreed.notes(found),
             "patterns": agreed.pattern_table(label, counts[label], options.get(label, words)),
             "overlapping": label in OVERLAPPING,
@@ -181,7 +181,7 @@ def agreement(request: PageRequest) -> HttpResponse:
         if len(counts[label])
     ]
     tables = {
-        "agreement": agreed.agreement_table(figures, counts, label_names),
+        "agreement": agreed.agreement_table(figures, label_names),
         "plan": agreed.plan_table(compared_reviewers(project, stage)),
     }
     tables |= {f"patterns-{section['label']}": section["patterns"] for section in sections}
@@ -310,11 +310,6 @@ def _accuracy(found: Accuracy) -> tuple[dict[str, Table], dict[str, Any]]:
     tables |= {f"rounds-{stage.stage}": table for stage, _, table in rounds}
     return tables, {
         "found": found,
-        "other_owners": [
-            (in_reader_language(point.title), shown(figure.low, "share"), shown(figure.high, "share"))
-            for point in found.by_stage
-            if (figure := point.with_other_owners)
-        ],
         "curve_chart": drawn(made.curve_chart("accuracy", found.by_stage, _("Accuracy after each stage")))
         if found.finished
         else "",

@@ -917,7 +917,9 @@ def test_archives_with_the_figures_of_an_earlier_version_are_built_and_verify(te
     for n in range(2):
         make_verified(team, f"d{n}", make_document(str(n), tasks=2))
     release = run_release(team)
-    assert b"policy, information: The tasks are from fewer than 15" in members(release)["README.md"]
+    card = members(release)["README.md"].decode()
+    assert "The tasks are from fewer than 15 dialogues." in card
+    assert "This concerns: cross\\_check, policy, Percent agreement; " in card
 
     def earlier(value: Any) -> Any:
         if isinstance(value, list):

@@ -24,10 +24,10 @@ from reviews.core.agreement import (
     summarise,
     unordered,
 )
-from reviews.core.agreement.bootstrap import binomial, multinomial
+from reviews.core.agreement.bootstrap import FEW_UNITS, binomial, multinomial
+from reviews.core.agreement.clusters import FEW_DIALOGUES
 from reviews.core.agreement.custom_fields import BETWEEN, Level, RatedField
 from reviews.core.agreement.figures import t_quantile
-from reviews.core.agreement.summary import FEW_DIALOGUES, FEW_UNITS
 
 RATINGS = st.lists(st.one_of(st.none(), st.sampled_from("abc")), min_size=1, max_size=4)
 
@@ -357,8 +357,12 @@ def test_figures_do_not_depend_on_how_many_reviews_there_are() -> None:
 def test_figures_of_few_dialogues_or_few_drawn_units_say_that_they_may_be_too_sure() -> None:
     tasks = [("chat", "chat"), ("chat", "multi_tool"), ("multi_tool", "multi_tool")]
     few, many = (PatternCounts.of_dialogues([tasks] * number) for number in (14, 15))
-    assert {figure.caution for figure in summarise("policy", few, pair=True)} == {FEW_DIALOGUES}
+    # Tasks that only one person rated are not compared, so their dialogues do not count.
+    single = PatternCounts.of_dialogues([[("chat", None)] * 3] * 20)
+    assert {figure.caution for figure in summarise("policy", few + single, pair=True)} == {FEW_DIALOGUES}
     assert {figure.caution for figure in summarise("policy", many, pair=True)} == {""}
+    calls = PatternCounts.of_dialogues([[(1, 2, 2), (2, 2, 2)]] * 14 + [[(0, 0, 0)] * 2] * 20)
+    assert [figure.caution for figure in summarise("calls", calls, pair=False)] == [FEW_DIALOGUES]
     # Each in a dialogue of its own, so nothing is alike.
     alone = PatternCounts({("chat", "chat"): 10, ("chat", "multi_tool"): 2})
     assert {figure.caution for figure in summarise("policy", alone, pair=True)} == {""}

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reviews.core.agreement import (
-    Method,
     Sensitivity,
     Stratum,
     accuracy_after,
-    accuracy_with_other_owners,
     error_bounds,
     residual_error,
     revision_rates,
@@ -45,24 +43,6 @@ def test_accuracy_after_a_point_is_a_share_of_the_finished_items() -> None:
     assert (figure.name, figure.value) == ("Accuracy after Self-check", pytest.approx(2 / 3))
     assert (figure.low, figure.high) == (wilson("", 2, 3).low, wilson("", 2, 3).high)
     assert accuracy_after("Baseline", 0, 0).undefined == "No finished items yet."
-
-
-def test_accuracy_of_owners_who_differ_has_an_interval_for_others() -> None:
-    # 90 of 150 are right: 45, 30 and 15 of 50 each. Pearson's X² is 450 / (50 · 0.6 · 0.4) = 37.5. The variance over
-    # owners, 450 · 3/2, is 18.75 times that of independent items, 150 · 0.24. Three owners: (4.3027 / 1.9600)² = 4.819.
-    figure = accuracy_with_other_owners("Baseline", [(45, 50), (30, 50), (15, 50)])
-    assert figure is not None
-    expected = wilson("", 90, 150, effect=18.75 * 4.8193)
-    assert (figure.value, figure.method) == (0.6, Method("wilson-by-owner"))
-    assert (figure.low, figure.high) == (pytest.approx(expected.low, abs=1e-4), pytest.approx(expected.high, abs=1e-4))
-
-
-@pytest.mark.parametrize(
-    "owners",
-    [[(31, 50), (30, 50), (29, 50)], [(90, 150)], [(50, 50), (50, 50)], [(0, 9), (0, 9)], [(9, 9), (0, 0)], []],
-)
-def test_owners_who_differ_by_chance_or_not_at_all_get_no_wider_interval(owners: list[tuple[int, int]]) -> None:
-    assert accuracy_with_other_owners("Baseline", owners) is None
 
 
 def test_the_revision_rates_of_the_cctu_paper() -> None:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from reviews.core.agreement import Figure, PatternCounts, dialogues_needed, fleiss_kappa, more_dialogues, roughly
+from reviews.core.agreement.clusters import FEW_DIALOGUES
 
 
 def test_two_reviewers_by_hand() -> None:
@@ -55,10 +56,10 @@ def test_what_is_no_plan_is_refused(wrong: tuple[int, float, float]) -> None:
 
 def test_a_figure_says_how_many_more_dialogues_it_takes() -> None:
     # Ten dialogues of two tasks with ± 0.2 take four times as many for ± 0.1.
-    counts = PatternCounts.of_dialogues([[("a", "a"), ("a", "b")]] * 10)
-    assert counts.dialogues() == 10
-    assert more_dialogues(Figure("", 0.5, 20, 0.3, 0.7), counts) == 30
-    assert more_dialogues(Figure("", 0.5, 20, 0.41, 0.6), counts) == 0
-    assert more_dialogues(Figure("", 0.5, 20), counts) is None
-    assert more_dialogues(Figure("", 0.5, 9, 0.0, 1.0), counts) is None
+    assert PatternCounts.of_dialogues([[("a", "a"), ("a", "b")]] * 10).dialogues() == 10
+    assert more_dialogues(Figure("", 0.5, 20, 0.3, 0.7, dialogues=10)) == 30
+    assert more_dialogues(Figure("", 0.5, 20, 0.41, 0.6, dialogues=10)) == 0
+    assert more_dialogues(Figure("", 0.5, 20, 0.41, 0.6, dialogues=10, caution=FEW_DIALOGUES)) == 5
+    assert more_dialogues(Figure("", 0.5, 20, dialogues=10)) is None
+    assert more_dialogues(Figure("", 0.5, 9, 0.0, 1.0, dialogues=10)) is None
     assert [roughly(number) for number in (7, 41, 138, 1347, 1400)] == [7, 41, 140, 1400, 1400]

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotator.models import User
 from reviews.core.agreement import dialogue_keys
 from reviews.core.protocols import load_preset
-from reviews.models import AgreementCount, ItemHistoryCount, Review, WorkloadCount, WorkloadPending
+from reviews.models import AgreementCount, Review, WorkloadCount, WorkloadPending
 from reviews.services.protocols.versions import adopt_preset, parse
 from reviews.services.statistics import workload
 from reviews.services.statistics.all_counts import fold_all
@@ -118,31 +118,6 @@ def test_before_there_are_reviews_the_page_says_how_many_dialogues_it_takes(team
     assert {"rarest": "0.5", "kappa": "0.8", "dialogues": "140", "dialogues_of_tasks": "66"} in plan
 
 
-def test_owners_who_differ_by_more_than_chance_get_a_warning_with_wider_intervals(team: Team) -> None:
-    def count(*right: int) -> None:
-        ItemHistoryCount.objects.filter(project=team.project).delete()
-        rows = [("item", "", "", "verified", 150)]
-        for number, of_owner in enumerate(right):
-            rows.append(("stage", "baseline", f"P-{number}", "right", of_owner))
-            rows.append(("stage", "baseline", f"P-{number}", "wrong", 50 - of_owner))
-            rows.append(("stage", "self_check_single", f"P-{number}", "right", 50))
-        ItemHistoryCount.objects.bulk_create(
-            ItemHistoryCount(project=team.project, axis=axis, point=point, stratum=owner, value=value, count=items)
-            for axis, point, owner, value, items in rows
-        )
-
-    adopt_c3(team)
-    count(31, 30, 29)
-    assert "Owners differ by more than chance" not in page(team.annotator, team, "accuracy/").content.decode()
-    assert api(team.annotator, team, "accuracy/").json()["by_stage"][0]["with_other_owners"] is None
-    count(45, 30, 15)
-    text = page(team.annotator, team, "accuracy/").content.decode()
-    assert "Owners differ by more than chance" in text
-    wider = api(team.annotator, team, "accuracy/").json()["by_stage"][0]["with_other_owners"]
-    assert wider["value"] == 0.6
-    assert f"Baseline: {100 * wider['low']:.1f}\u00a0% to {100 * wider['high']:.1f}\u00a0%" in text
-
-
 def test_a_wide_interval_says_how_many_dialogues_it_takes(team: Team) -> None:
     said = {
         **dialogue_keys([("explicit", "explicit")] * 2),
@@ -158,7 +133,7 @@ def test_a_wide_interval_says_how_many_dialogues_it_takes(team: Team) -> None:
     # Twenty dialogues of two tasks that are alike: Wilson's interval of 10 in 20 is 0.299 to 0.701, so ± 0.201. ± 0.1
     # takes (0.201 / 0.1)² = 4.03 times as many, so 61 more.
     percent = rows(page(team.annotator, team, "agreement/", label="information", csv="agreement"))[0]
-    assert (percent["n"], percent["needed"]) == ("40", "61")
+    assert (percent["n"], percent["more_dialogues"]) == ("40", "61")
     assert float(percent["low"]) == pytest.approx(0.299, abs=5e-4)
     assert "design effect of dialogues" in percent["note"]
     text = page(team.annotator, team, "agreement/", label="information").content.decode()
@@ -166,7 +141,7 @@ def test_a_wide_interval_says_how_many_dialogues_it_takes(team: Team) -> None:
     [shown] = api(team.annotator, team, "agreement/", stage="cross_check", label="information").json()["labels"]
     assert shown["patterns"] == {'["explicit","explicit"]': 20, '["explicit","long_range_dependency"]': 20}
     figure = shown["figures"][0]
-    assert (figure["needed"], figure["method"]) == (61, {"name": "wilson-by-dialogue", "version": 1})
+    assert (figure["more_dialogues"], figure["method"]) == (61, {"name": "wilson-by-dialogue", "version": 1})
 
 
 def test_a_table_that_is_not_there(team: Team) -> None:
