@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from annotator.core.checks.running import MAX_LISTED
 from annotator.core.forms.fields import MAX_FIELDS
+from annotator.core.provenance.work_budget import MAX_WORK, Work
 from annotator.models import Draft
 from annotator.presentation.components.json_text import MAX_SHOWN
 from annotator.presentation.components.sources import MAX_ROWS
@@ -37,6 +38,13 @@ def workspace(client: Client, arguments: dict[str, Any], observation: Any) -> st
     return reverse("workspace", args=[claim_slot(actor=team.annotator, slot=open_slot(dialogue)).slot.public_id])
 
 
+@pytest.fixture
+def short_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the work for the sources of values: "numbers" uses up that, too."""
+    monkeypatch.setattr(Work.__init__, "__defaults__", (MAX_WORK // 10,))
+
+
+@pytest.mark.usefixtures("short_search")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_page_of_a_huge_call_shows_a_part_and_says_so(client: Client, name: str) -> None:
     arguments, observation = CALLS[name]
