@@ -1,6 +1,6 @@
 """Simulate a project for each seed with the real services, and print the tables of docs/simulations.md.
 
-python docs/simulations.py [--seeds 100] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
+python docs/simulations.py [--seeds 200] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
 
 It uses its own database and deletes it. ``--keep`` names a file with one JSON summary per line; seeds in it are not
 simulated again, so you can interrupt a run. ``--report`` only prints the tables of that file. Summaries contain the
@@ -27,7 +27,7 @@ Summary = dict[str, Any]
 def main() -> None:
     """Run the missing simulations, then print the tables."""
     parser = argparse.ArgumentParser(description="Measure how often the intervals cover the planted truth.")
-    parser.add_argument("--seeds", type=int, default=100)
+    parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--protocols", default="c3,wild,cctu,async")
     parser.add_argument("--dialogues", type=int, default=40)
     parser.add_argument("--people", type=int, default=8)
