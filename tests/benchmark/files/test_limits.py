@@ -333,11 +333,11 @@ def test_clauses_of_a_long_prompt_are_compared_with_many_constraints_in_linear_t
         {"id": f"c{n}", "category": "content", "text": f"{quoted} {n}", "dimension": "response"}
         for n in range(MAX_CONSTRAINTS)
     ]
-    prompt = "ab, " + text * (MAX_PROMPT // 4 // len(text)) + "ab"
+    prompt = "ab, " + text * (MAX_PROMPT // len(text) - 9) + "ab"
     document = read_document({
         "kind": "constrained", "user_query": "", "system_prompt": prompt, "constraints": rules,
     })  # fmt: skip
-    with patience(3.0):
+    with patience(10.0):
         assert {one.check for one in anchor_findings(case_of(document))} == {"constraint.unstated"}
 
 
@@ -418,7 +418,7 @@ def test_no_pattern_takes_time_in_the_square_of_a_text() -> None:
         for piece in PIECES:
             text = (piece * longest)[:longest] + "!"
             try:
-                with patience(0.4):
+                with patience(1.0):
                     deque(pattern.finditer(text), 0) if method == "finditer" else getattr(pattern, method)(text)
             except TookTooLong:
                 slow.append((name, piece))
