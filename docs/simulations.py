@@ -2,9 +2,10 @@
 
 python docs/simulations.py [--seeds 200] [--protocols c3,wild,cctu,async] [--dialogues 40] [--people 8] [--keep FILE]
 
-It uses its own database and deletes it. ``--keep`` names a file with one JSON summary per line; seeds in it are not
-simulated again, so you can interrupt a run. ``--report`` only prints the tables of that file. Summaries contain the
-pattern counts, so the intervals of agreement are always computed by the current code.
+There is a process for each core, with a database of its own that it deletes. ``--keep`` names a file with one JSON
+summary per line; seeds in it are not simulated again, so you can interrupt a run. ``--report`` only prints the tables
+of that file. Summaries contain the pattern counts, so the intervals of agreement are always computed by the current
+code.
 """
 
 import argparse
@@ -15,6 +16,9 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -38,12 +42,25 @@ def main() -> None:
     known = read_kept(options.keep)
     missing = [] if options.report else [one for one in wanted if one not in known]
     if missing:
-        for summary in simulation(missing, options.dialogues, options.people):
-            known[summary["protocol"], summary["seed"]] = summary
-            if options.keep:
-                with options.keep.open("a") as file:
-                    file.write(json.dumps(summary) + "\n")
+        processes = min(os.cpu_count() or 1, len(missing))
+        # New processes, because each sets up its own database.
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            parts = [missing[number::processes] for number in range(processes)]
+            for summaries in pool.map(partial(simulate, options), parts):
+                known |= {(one["protocol"], one["seed"]): one for one in summaries}
     report([known[one] for one in wanted if one in known])
+
+
+def simulate(options: argparse.Namespace, wanted: list[tuple[str, int]]) -> list[Summary]:
+    """Return the summaries of some simulations. Each is kept when it is complete."""
+    summaries = []
+    for summary in simulation(wanted, options.dialogues, options.people):
+        summaries.append(summary)
+        if options.keep:
+            # One write, because other processes append to the file, too.
+            with options.keep.open("ab", buffering=0) as file:
+                file.write(json.dumps(summary).encode() + b"\n")
+    return summaries
 
 
 def read_kept(path: Path | None) -> dict[tuple[str, int], Summary]:

@@ -66,7 +66,7 @@ def api() -> Iterator[Any]:
 
 @pytest.fixture
 def tokens(access: AccessProject) -> dict[str, str]:
-    found = {"nobody": ""}
+    found = {"anonymous": ""}
     for who in MEMBERS:
         person = access.people[who]
         assert person is not None
@@ -85,7 +85,7 @@ def test_every_answer_is_described(
     known = body_of(name, access.ids)
     has_body = "requestBody" in description()["paths"][path][method.lower()]
     # Without a token one is refused before anything is read, so one request is enough.
-    people = [*MEMBERS, "nobody"]
+    people = [*MEMBERS, "anonymous"]
     cases = st.one_of(
         operation.as_strategy(generation_mode=GenerationMode.POSITIVE),
         operation.as_strategy(generation_mode=GenerationMode.NEGATIVE),

@@ -52,7 +52,7 @@ def krippendorff_alpha(
     given = {value for pattern, _ in pairable for value in pattern}
     if order is not None and (strange := sorted(map(str, given - set(order)))):
         raise ValueError(f"{strange[0]!r} is not on the ordered scale {list(order)}.")
-    # Values of the scale that nobody gave add nothing to distances.
+    # Values of the scale without a rating add nothing to distances.
     values = [value for value in order if value in given] if order is not None else sorted(given, key=str)
     if len(given) == 1:
         return undefined(

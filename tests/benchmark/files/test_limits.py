@@ -237,10 +237,9 @@ def test_what_is_most_alike_is_found_without_comparing_in_full() -> None:
 
 
 def test_a_guideline_of_equal_headings_gives_each_an_id_without_counting_from_the_beginning() -> None:
-    count = MAX_GUIDELINE // 4 // 5
-    with patience(PATIENCE / 10):
-        html = render_markdown("# a\n" * count, anchors=True)
-    assert f'id="s-a-{count}"' in html
+    with patience(PATIENCE):
+        html = render_markdown("# a\n" * (MAX_GUIDELINE // 4), anchors=True)
+    assert f'id="s-a-{MAX_GUIDELINE // 4}"' in html
 
 
 def test_versions_that_differ_everywhere_are_merged() -> None:
@@ -357,8 +356,8 @@ def test_a_response_is_broken_and_judged_by_every_form_in_linear_time(text: str)
 
 # --- every pattern ----------------------------------------------------------------------------------------------------
 
-#: Characters. At this length a pattern that takes the square takes a second or more, and the others at most 0.04 s.
-LONG = 40_000
+#: Characters. At this length a pattern that takes the square takes a minute, and the others at most 0.1 s.
+LONG = 100_000
 #: Patterns that are matched at one place, or meet short texts alone: how, and the longest text (docs/limits.md).
 SHORT = {
     "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
@@ -373,7 +372,6 @@ SHORT = {
     "annotator.core.schema.type_words._GENERIC": ("fullmatch", 80),
     "annotator.core.schema.type_words._OF": ("fullmatch", 80),
     "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
-    "annotator.core.provenance.derivations._ADDRESS": ("fullmatch", LONG),
     "annotator.core.people_lines._ADDRESS": ("fullmatch", 500),
     "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
     "benchmark.core.files.cctu_check_files._PATH": ("fullmatch", LONG),
@@ -418,7 +416,7 @@ def test_no_pattern_takes_time_in_the_square_of_a_text() -> None:
         for piece in PIECES:
             text = (piece * longest)[:longest] + "!"
             try:
-                with patience(1.0):
+                with patience(2.0):
                     deque(pattern.finditer(text), 0) if method == "finditer" else getattr(pattern, method)(text)
             except TookTooLong:
                 slow.append((name, piece))

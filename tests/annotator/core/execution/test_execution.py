@@ -270,10 +270,9 @@ def test_every_single_task_comes_to_what_it_must(real, runner):
         code = toolset.implementation
         content = {"source": code.source, "class": code.class_name, "load": code.load}
         subject = subject_of(task, CompiledToolset("", tools, content))
-        # As run_subject does before it searches for other trajectories, which are five times as many runs.
-        execution = execute(runner, subject.tool, subject.start, subject.tool_calls)
-        reruns = run_again(runner, subject.tool, subject.start, subject.tool_calls, execution)
-        why = explain(execution, reruns, row["question"])
+        record = run_subject(runner, subject)
+        execution = record.execution(subject)
+        why = explain(execution, record.reruns, row["question"])
         assert execution.initial_sha256 == due["initial_state_sha256"], row["id"]
         assert execution.final_state == due["final_state"], row["id"]
         assert list(why.order_forced) == due["order_forced"], row["id"]
