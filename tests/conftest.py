@@ -161,12 +161,15 @@ def _shared_middleware() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clean_slate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave no files behind, nor anybody who takes turns: each test's people have the same keys."""
+    """Leave no files behind, nor a request's language, nor anybody who takes turns: their keys are the same."""
+    from django.utils.translation import deactivate
+
     from annotator.views import request_limits
 
     monkeypatch.setattr(request_limits, "_computing", {})
     monkeypatch.setattr(request_limits, "_counted", {})
     yield
+    deactivate()
     shutil.rmtree(settings.MEDIA_ROOT, ignore_errors=True)
 
 

@@ -98,12 +98,6 @@ def left_in_english(page: str, plain: set[str], patterns: list[re.Pattern[str]])
             yield text
 
 
-@pytest.fixture(autouse=True)
-def _english_afterwards() -> Iterator[None]:
-    with override("en"):  # a request leaves its language behind
-        yield
-
-
 @pytest.fixture
 def reader(access: AccessProject) -> Client:
     """The annotator of the project, who reads Chinese."""
