@@ -161,7 +161,7 @@ def _shared_middleware() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _clean_slate(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Leave no files behind, nor a request's language, nor anybody who takes turns: their keys are the same."""
+    """Forget files, the language of a request, and the people who take turns: each test's people have the same keys."""
     from django.utils.translation import deactivate
 
     from annotator.views import request_limits

@@ -372,6 +372,7 @@ SHORT = {
     "annotator.core.schema.type_words._GENERIC": ("fullmatch", 80),
     "annotator.core.schema.type_words._OF": ("fullmatch", 80),
     "annotator.core.schema.type_words._SEPARATOR": ("finditer", 80),
+    "annotator.core.provenance.derivations._ADDRESS": ("fullmatch", LONG),
     "annotator.core.people_lines._ADDRESS": ("fullmatch", 500),
     "reviews.services.adjudication.review_sessions._ADDRESS": ("fullmatch", LONG),
     "benchmark.core.files.cctu_check_files._PATH": ("fullmatch", LONG),
