@@ -357,13 +357,13 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 
 
 @register.simple_tag
-def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "") -> str:
+def dialogue_view(view: Any, links: str = "", paths: str = "", revision: str = "", only: Any = None) -> str:
     """Show a whole dialogue for reading (``view``: ``annotator.presentation.dialogue.DialogueView``).
 
     ``links``: a URL; each task and step links to it with ``?at=`` its anchor. ``paths``: the URL below which each task
-    with calls has its decision tree, and ``revision`` the revision of these.
+    with calls has its decision tree, and ``revision`` the revision of these. ``only``: show this task alone.
     """
-    context = {"view": view, "language": view.data.get("language") or "", "links": links, "paths": paths}
+    context = {"view": view, "only": only, "language": view.data.get("language") or "", "links": links, "paths": paths}
     return render(view.template, context | {"paths_query": f"?revision={revision}" if revision else ""})
 
 

@@ -63,6 +63,7 @@ const begun = new WeakSet(); // forms with input that only their button sends
 const shown = {
   chosen: 0, // how often another editor was opened on this page
   before: undefined, // the version that the editor showed before the answer
+  current: undefined, // id of the current place in the dialogue before the answer
   staysAt: undefined, // id of the current place in the dialogue, if the open editor stays
 };
 let asLoaded = document.querySelector("[data-save-text]")?.textContent;
@@ -181,6 +182,7 @@ document.addEventListener("htmx:after:request", (event) => {
   const version = header === null ? null : Number(header);
   const {edit} = ctx;
   shown.before = document.querySelector("#inspector")?.dataset.seen;
+  shown.current = document.querySelector(CURRENT)?.id;
   if (!edit) {
     if (ctx.request.method !== "GET") advance(version, queue.inConflict[0]);
     else if (header !== null && !ctx.again && root() && version < Number(root().dataset.seen)) return requestAgain(event);
@@ -250,7 +252,7 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx, tasks}}) => {
   // An edit's answer may come late: it does not replace an editor that was opened since.
   shown.staysAt = null;
   if (ctx.edit && ctx.edit.chosen !== shown.chosen && editor && !tasks.some((task) => showsSame(task, editor))) {
-    shown.staysAt = document.querySelector(CURRENT)?.id;
+    shown.staysAt = shown.current;
     for (let at = tasks.length - 1; at >= 0; at -= 1) if (editor.contains(tasks[at].target)) tasks.splice(at, 1);
   }
   // Input in a form that is rendered again goes back into it as an edit that waits to be sent (see putBack).

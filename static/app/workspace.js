@@ -93,11 +93,18 @@ let shown = document.getElementById("inspector");
 let seen = current()?.id ?? "";
 let wasVisible = true;
 
-// Another place or tab comes without the dialogue if the page shows its newest version.
+// An answer brings only the tasks of the dialogue that differ from what the page shows.
 document.addEventListener("htmx:config:request", ({detail: {ctx}}) => {
   const version = document.getElementById("chat")?.dataset.version;
-  if (version && ctx.request.method === "GET") ctx.request.headers["X-Dialogue"] = version;
+  if (version) ctx.request.headers["X-Dialogue"] = version;
 });
+
+/** Note which version of the dialogue the page shows with the tasks of an answer. */
+function noteVersion(chat, version, asked) {
+  // The page has changed since it asked: the next answer brings the whole dialogue.
+  if (chat.dataset.version !== asked && chat.dataset.version !== version) chat.removeAttribute("data-version");
+  else chat.dataset.version = version;
+}
 
 document.addEventListener("htmx:before:swap", ({detail: {ctx}}) => {
   const part = current();
@@ -106,7 +113,10 @@ document.addEventListener("htmx:before:swap", ({detail: {ctx}}) => {
     const box = part.getBoundingClientRect();
     wasVisible = box.bottom > top && box.top < bottom;
   }
-  const now = ctx?.response?.headers.get("X-Current") ?? null;
+  const {headers} = ctx?.response ?? {};
+  const version = headers?.get("X-Dialogue");
+  if (version) noteVersion(document.getElementById("chat"), version, ctx.request.headers["X-Dialogue"]);
+  const now = headers?.get("X-Current") ?? null;
   if (now === null || part?.id === now) return;
   part?.removeAttribute("aria-current");
   if (now) document.getElementById(now)?.setAttribute("aria-current", "true");

@@ -40,7 +40,7 @@ from reviews.views.workspace.graph import open_bench, refused_edge
 from reviews.views.workspace.leaving import undo_url
 from reviews.views.workspace.next_item import is_asked_for, next_item
 from reviews.views.workspace.operations import operation_of
-from reviews.views.workspace.shown_dialogue import name_current, shows_it
+from reviews.views.workspace.shown_dialogue import name_shown, outdated_tasks
 
 #: Edits of one field; the inspector keeps its shape.
 _TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
@@ -321,11 +321,11 @@ def update_page(request: PageRequest, bench: Workbench, context: dict[str, Any],
         "with_inspector": inspector,
         "settled": request.method == "POST",
         "morphed": request.method == "POST" and (stays or context["panel"] in ("graph", "findings")),
-        "with_dialogue": not shows_it(request, context["dialogue_version"]),
+        "outdated_tasks": outdated_tasks(request, bench.view, context["dialogue_version"]),
     }
     response = render(request, "reviews/workspace/update.html", context)
-    if not context["with_dialogue"]:
-        name_current(response, context["selected"])
+    if context["outdated_tasks"] is not None:
+        name_shown(response, context["dialogue_version"], context["selected"])
     response["X-Draft-Version"] = str(bench.draft.version)
     return response
 

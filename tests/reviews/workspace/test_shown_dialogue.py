@@ -1,4 +1,4 @@
-"""Another place or tab comes without the dialogue if the page shows its newest version."""
+"""An answer brings only the tasks of the dialogue that differ from what the page shows."""
 
 import re
 from typing import Any
@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
 PLACES = ("/tasks/t1", "/tasks/t1/steps/s3", "/tasks/t2/steps/s1", "/")
 _CHAT = re.compile(r'<hx-partial hx-target="#chat".*?</hx-partial>', re.DOTALL)
+_TASK = re.compile(r'<article class="task" id="([^"]+)".*?</article>', re.DOTALL)
 _CURRENT = re.compile(r'id="([^"]+)"[^>]*? aria-current="true"')
 #: What differs from answer to answer, or with the place.
 _VARIES = re.compile(r' aria-current="true"|name="csrfmiddlewaretoken" value="[^"]*"|data-version="[^"]*"')
@@ -63,6 +64,57 @@ def test_the_dialogue_stays_and_its_current_part_is_named(client: Client, url: s
     assert "X-Current" not in asked(client, url, at, "other")
 
 
+def edited(client: Client, url: str, version: str, action: str = "edit", **fields: str) -> Any:
+    headers = {"HX-Request": "true", "X-Dialogue": version}
+    answer = client.post(f"{url}{action}/", {"at": "/tasks/t2", **fields}, headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("fields", "task"),
+    [
+        ({"op": "set", "anchor": "/tasks/t2/steps/s1/text", "value": "TODO: say it."}, "at-tasks-t2"),
+        ({"op": "set", "anchor": "/tasks/t1/policy", "value": "clarify"}, "at-tasks-t1"),
+        ({"op": "set", "anchor": "/tasks/t1/user_message", "value": "<b>Book</b> the $1 train \\1."}, "at-tasks-t1"),
+        ({"op": "delete_step", "anchor": "/tasks/t1/steps/s3"}, "at-tasks-t1"),
+        ({"op": "add_step", "anchor": "/tasks/t2", "type": "clarification"}, "at-tasks-t2"),
+    ],
+)
+def test_an_edit_brings_the_task_that_differs(client: Client, url: str, fields: dict[str, str], task: str) -> None:
+    version, html, _ids = dialogue_of(asked(client, url))
+    for action, sent in (("edit", fields), ("undo", {}), ("redo", {})):
+        answer = edited(client, url, version, action, **sent)
+        assert 'hx-target="#chat"' not in answer.text
+        brought = {found[1]: _VARIES.sub("", found[0]) for found in _TASK.finditer(answer.text)}
+        assert list(brought) == [task]
+        assert f'hx-target="#{task}" hx-swap="outerMorph"' in answer.text
+        # With it, the page shows what it would show if it were loaded.
+        html = _TASK.sub(lambda found: brought.get(found[1], found[0]), html)  # noqa: B023 - called at once
+        version = answer["X-Dialogue"]
+        at = {"t1": "/tasks/t1", "t2": "/tasks/t2"}[task[-2:]] if action == "edit" else "/tasks/t2"
+        assert dialogue_of(asked(client, url, at))[:2] == (version, html)
+        assert answer["X-Current"].startswith("at-tasks-")
+
+
+def test_the_whole_dialogue_comes_where_a_task_is_not_enough(client: Client, url: str) -> None:
+    before = dialogue_of(asked(client, url))[0]
+    for fields in (
+        {"op": "add_task", "anchor": "/"},
+        {"op": "move_task", "anchor": "/tasks/t2", "by": "-1"},
+        {"op": "set", "anchor": "/env_info", "value": "It is Monday."},
+    ):
+        answer = edited(client, url, before, **fields)
+        assert "X-Dialogue" not in answer
+        after, _html, current = dialogue_of(answer)
+        assert after != before
+        assert len(current) == 1
+        before = after
+    for shown in ("", "other", before.split()[0], f"{before} x", " ".join(reversed(before.split()))):
+        assert 'hx-target="#chat"' in asked(client, url, version=shown).text
+    assert 'hx-target="#chat"' not in asked(client, url, version=before).text
+
+
 def test_each_dialogue_has_its_own_version(client: Client, team: Team, url: str) -> None:
     shown: dict[str, str] = {}
     changes = 0
@@ -78,7 +130,7 @@ def test_each_dialogue_has_its_own_version(client: Client, team: Team, url: str)
     def post(action: str, **fields: str) -> None:
         answer = client.post(f"{url}{action}/", {"at": "/tasks/t2", **fields}, headers={"HX-Request": "true"})
         assert answer.status_code == 200
-        # An edit brings the dialogue also where the page shows its newest version.
+        # The page did not say what it shows.
         assert 'hx-target="#chat"' in answer.text
 
     note()
