@@ -17,13 +17,13 @@ from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
-from django.utils.translation import get_language, ngettext_lazy
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison import Effort, Part, word_diff
-from annotator.core.graph import Count
 from annotator.presentation.components.anchors import dom_id, visible_dom_id
 from annotator.presentation.components.constant_tag import register as constant_tag
+from annotator.presentation.components.counts import counted
 from annotator.presentation.components.form_tags import plain_name
 from annotator.presentation.components.form_tags import register as form_tags
 from annotator.presentation.components.frame_tags import register as frame_tags
@@ -146,28 +146,7 @@ def interval(shown: Any) -> str:
     return macros("badges").interval(shown, shown.words, _("none"))
 
 
-_COUNTED = {
-    "path": ngettext_lazy("%(count)s path", "%(count)s paths", "number"),
-    "branch": ngettext_lazy("%(count)s branch", "%(count)s branches", "number"),
-    "batch": ngettext_lazy("%(count)s batch", "%(count)s batches", "number"),
-    "next_batch": ngettext_lazy("%(count)s legal next batch", "%(count)s legal next batches", "number"),
-    "call": ngettext_lazy("%(count)s call", "%(count)s calls", "number"),
-}
-
-
-@register.filter
-def counted(count: Count | int, noun: str) -> str:
-    """Return a count as text, such as "more than 1,000 paths": ``{{ view.left|counted:"path" }}``."""
-    many = Count(count) if isinstance(count, int) else count
-    if many.value is not None:
-        shown, number = f"{many.value:,}", many.value
-    elif many.at_least is None or many.at_least < 2:
-        shown, number = _("too many"), 2
-    else:
-        shown, number = _("more than %(count)s") % {"count": f"{many.at_least - 1:,}"}, many.at_least
-    return _COUNTED[noun] % {"count": shown, "number": number}
-
-
+register.filter(counted)
 register.filter(dom_id)
 register.filter(visible_dom_id)
 
@@ -354,6 +333,17 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 
 
 # --- the dialogue ----------------------------------------------------------------------------------------------------
+
+
+@register.simple_tag(takes_context=True)
+def jinja2(context: Context, name: str) -> str:
+    """Include a Jinja2 template with the page's context. Its ``of_django(name, **more)`` includes one of Django's."""
+    given = context.flatten()
+
+    def of_django(name: str, **more: Any) -> str:
+        return render(name, given | more)
+
+    return render(name, given | {"of_django": of_django})
 
 
 @register.simple_tag

@@ -1,7 +1,6 @@
 """The tags of ``{% load components %}`` that make fields and forms."""
 
 from collections.abc import Iterable
-from itertools import count
 from typing import Any
 
 from django import template
@@ -11,9 +10,9 @@ from django.utils.translation import gettext
 
 from annotator.core.forms.fields import Field
 from annotator.core.forms.shapes import Kind
-from annotator.core.keys import ACTIONS
 from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.components.jinja import macros
+from annotator.presentation.components.keymap import with_keys
 from annotator.presentation.components.labels import label_of
 from annotator.translation import clause_comma
 
@@ -240,20 +239,27 @@ def edit(
     )
 
 
-@register.inclusion_tag("components/tiles.html")
-def tiles(options: Iterable[tuple[str, str]], chosen: str | None, action: str = "", title: str = "") -> dict[str, Any]:
+@register.simple_tag
+def tiles(options: Iterable[tuple[str, str]], chosen: str | None, action: str = "", title: str = "") -> str:
     """Show radio buttons for the ``value`` of a form. ``options``: (value, label); the blank one means no choice.
 
     ``action``: beginning of the names of actions of the table of keys, such as "policy" for policy-1 and so on, which
     choose the options in their order; ``title``: the name of the field, for their labels.
     """
-    numbered = count(1)
-    rows = []
-    for value, label in options:
-        name = f"{action}-{next(numbered)}" if action and value else ""
-        words = gettext("%(field)s: %(value)s") % {"field": title, "value": label} if name else ""
-        rows.append((value, label, name if name in ACTIONS else "", words))
-    return {"options": rows, "chosen": chosen or ""}
+    return macros("forms").tiles(with_keys(options, action, title), chosen or "")
+
+
+@register.simple_tag(takes_context=True)
+def suggested(context: Context, ghosts: Any) -> str:
+    """Show the suggestions of models and scripts for a field of the workspace."""
+    here = {"at": context["at"], "panel": context["panel"]}
+    return macros("editor").suggested(ghosts, context["slot"].public_id, context["csrf_token"], here) if ghosts else ""
+
+
+@register.simple_tag(takes_context=True)
+def move(context: Context, op: str, anchor: str, what: str, delete: str = "") -> str:
+    """Show the buttons that move a part of the draft, and delete it. ``op``, ``delete``: operations."""
+    return macros("editor").move(context["edit_url"], context["csrf_token"], op, anchor, what, delete)
 
 
 def plain_name(name: str) -> str:

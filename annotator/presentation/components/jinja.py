@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from django.template import engines
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import get_language, gettext
 from jinja2 import Environment, StrictUndefined
 from jinja2.runtime import Context
@@ -13,9 +14,10 @@ from markupsafe import Markup, escape
 
 from annotator.core.keys import ACTIONS
 from annotator.presentation.components.anchors import dom_id, text_dom_id
+from annotator.presentation.components.counts import counted
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.json_text import coloured, shown_json
-from annotator.presentation.components.keymap import key_of
+from annotator.presentation.components.keymap import key_of, shown_key, with_keys
 from annotator.presentation.components.labels import label_of
 
 
@@ -33,13 +35,17 @@ def environment(**options: Any) -> Environment:
     made.globals |= {
         "_": translated,
         "coloured_json": coloured_json,
+        "counted": counted,
         "ICONS": ICONS,
+        "kbd_of": key_hint,
         "key": key_attributes,
         "label_of": label_of,
         "dom_id": dom_id,
         "quoted": lru_cache(maxsize=4096)(partial(quote, safe="")),
         "shown_json": shown_json,
         "text_dom_id": text_dom_id,
+        "url": lambda name, *values: reverse(name, args=values),
+        "with_keys": with_keys,
     }
     return made
 
@@ -67,6 +73,17 @@ def key_attributes(name: str, label: str = "") -> Markup:
 def _key_attributes(name: str, key: str, label: str, group: str) -> Markup:
     held = " ".join(ACTIONS[name].held)
     return Markup(macros("badges").key_attributes(name, key, held, label, group))  # noqa: S704 - rendered and escaped
+
+
+def key_hint(name: str) -> str:
+    """Return the key of an action as a visual hint, or nothing if the reader switched it off."""
+    shown = shown_key(name)
+    return _kbd(shown) if shown else ""
+
+
+@lru_cache(maxsize=256)
+def _kbd(key: str) -> str:
+    return macros("badges").kbd(key)
 
 
 def coloured_json(text: str, part: Markup) -> Markup:

@@ -5,8 +5,8 @@ from typing import Any
 from django import template
 
 from annotator.core.keys import ACTIONS, WORKSPACE, Place
-from annotator.presentation.components.jinja import key_attributes, macros, translated
-from annotator.presentation.components.keymap import key_of
+from annotator.presentation.components.jinja import key_attributes, key_hint, translated
+from annotator.presentation.components.keymap import key_of, shown_key
 
 register = template.Library()
 
@@ -34,20 +34,13 @@ def key(name: str, label: str = "") -> str:
 @register.simple_tag
 def kbd_of(name: str) -> str:
     """Return the key of an action as a visual hint, or nothing if the reader switched it off."""
-    shown = _shown(name)
-    return macros("badges").kbd(shown) if shown else ""
+    return key_hint(name)
 
 
 @register.simple_tag
 def key_name(name: str) -> str:
     """Return the key of an action as text, for a sentence: ``{% key_name "undo" as key %}``."""
-    return _shown(name)
-
-
-def _shown(name: str) -> str:
-    """Return a key for reading; of an action without one, that with Ctrl."""
-    held = ACTIONS[name].held
-    return key_of(name) or (f"Ctrl+{held[0].upper() if len(held[0]) == 1 else held[0]}" if held else "")
+    return shown_key(name)
 
 
 @register.simple_tag
@@ -61,7 +54,7 @@ def scripted_keys() -> list[dict[str, Any]]:
         {
             "name": one.name,
             "key": key_of(one.name),
-            "shown": _shown(one.name),
+            "shown": shown_key(one.name),
             "label": translated(one.label),
             "group": translated(one.group),
             "within": _PARTS_OF.get(one.name)
