@@ -211,7 +211,6 @@ def _context(request: PageRequest, bench: Workbench, dispute: Dispute) -> dict[s
         | _links(bench)
         | named_errors
         | {
-            "error_types_in_use": named_errors["taxonomy"],
             "sheet": sheet,
             "outcome_rows": _found(sheet, bench),
             "own_changes": own,

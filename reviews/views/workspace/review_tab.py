@@ -12,6 +12,7 @@ from annotator.translation import place_name
 from reviews.core.protocols import questions_about
 from reviews.core.protocols.error_suggestions import SuggestedError, suggest_errors
 from reviews.models import Verdict
+from reviews.services.protocols.readers import in_reader_language
 from reviews.services.submission.workbench import Workbench
 from reviews.views.workspace.form_versions import reason_label
 
@@ -51,7 +52,7 @@ def checklist_rows(bench: Workbench) -> list[dict[str, Any]]:
             {
                 "id": f"q-{place}-{item.key}",
                 "key": item.key,
-                "text": item.text,
+                "text": in_reader_language(item.text),
                 "place": row["title"],
                 "required": question.required,
                 "answer": answers.get(place, {}).get(item.key),
@@ -94,7 +95,9 @@ def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
     return {
         "named_error_rows": [{**one, "error": ""} for one in [*named, *blank]],
         "named_errors_open": is_open or bool(named),
-        "taxonomy": bench.work.protocol.error_types_in_use(),
+        "error_types": [
+            (one.key, in_reader_language(one.label)) for one in bench.work.protocol.error_types_in_use()
+        ],
         "places": _places(bench),
     }
 
