@@ -337,17 +337,20 @@ function fade(notice) {
 }
 
 // What floats above the foot of the page must know how high it is. Properties of the root would be less code, but each
-// change of them computes the styles of the whole page again.
+// change of them computes the styles of the whole page again. What changed is painted first.
 const measured = new Map([[toasts, "--toasts"], [document.querySelector("body > .bar"), "--bar"]]);
 const heights = new CSSStyleSheet();
 heights.replaceSync(".toasts, .unfolded, .drawer, .inspector-side, :is(main, .chat, .inspector-side)::after {}");
 document.adoptedStyleSheets.push(heights);
-const measure = new ResizeObserver((changes) => {
+const measure = new ResizeObserver((changes) => requestAnimationFrame(() => noteHeights(changes)));
+
+function noteHeights(changes) {
   const {style} = /** @type {CSSStyleRule} */ (heights.cssRules[0]);
   for (const {target, borderBoxSize} of changes) style.setProperty(measured.get(target), `${borderBoxSize[0].blockSize}px`);
   const foot = [...measured.values()].map((name) => style.getPropertyValue(name) || "0px");
   document.documentElement.style.scrollPaddingBlockEnd = `calc(${foot.join(" + ")})`;
-});
+}
+
 for (const element of measured.keys()) if (element) measure.observe(element);
 
 if (toasts) {
