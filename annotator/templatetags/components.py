@@ -338,7 +338,7 @@ def job_progress(job: Any, url: str = "") -> dict[str, Any]:
 @register.simple_tag(takes_context=True)
 def jinja2(context: Context, name: str) -> str:
     """Include a Jinja2 template with the page's context. Its ``of_django(name, **more)`` includes one of Django's."""
-    given = context.flatten()
+    given: dict[str, Any] = {str(key): value for key, value in context.flatten().items()}
 
     def of_django(name: str, **more: Any) -> str:
         return render(name, given | more)

@@ -95,9 +95,7 @@ def named_error_rows(bench: Workbench, *, is_open: bool) -> dict[str, Any]:
     return {
         "named_error_rows": [{**one, "error": ""} for one in [*named, *blank]],
         "named_errors_open": is_open or bool(named),
-        "error_types": [
-            (one.key, in_reader_language(one.label)) for one in bench.work.protocol.error_types_in_use()
-        ],
+        "error_types": [(one.key, in_reader_language(one.label)) for one in bench.work.protocol.error_types_in_use()],
         "places": _places(bench),
     }
 
