@@ -25,6 +25,13 @@ def test_what_a_macro_is_given_is_escaped() -> None:
     assert "<b>" not in macros("badges").badge("<b>", "<b>")
     assert "<b>" not in macros("values").marked_text([(None, "<b>"), ("mark", "<b>"), ("del", "<b>"), ("ins", "<b>")])
     assert "<b>" not in macros("turns").open_link("<b>", "<b>", "<b>")
+    forms, editor = macros("forms"), macros("editor")
+    assert "<b>" not in forms.edit(*["<b>"] * 4, {"<b>": "<b>"}, "<b>", "<b>", True, caller=lambda: "")
+    assert "<b>" not in forms.tiles([("<b>", "<b>", "undo", "<b>")], "<b>")
+    assert "<b>" not in editor.move("<b>", "<b>", "<b>", "<b>", "<b>", "<b>")
+    ghost = dict.fromkeys(("label", "public_id", "detail", "shown", "by"), "<b>")
+    for refused in (False, True):
+        assert "<b>" not in editor.suggested([ghost | {"refused": refused}], "<b>", "<b>", {"<b>": "<b>"})
 
 
 def test_a_name_that_is_not_there_is_an_error() -> None:
