@@ -37,7 +37,7 @@ def test_every_file_that_the_guides_name_is_there() -> None:
 
 
 #: Addresses and templates as Python and templates name them.
-_ADDRESS = re.compile(r"""(?:\b(?:reverse|reverse_lazy|redirect|resolve_url)\(\s*|\{% url )["']([\w-]+)["']""")
+_ADDRESS = re.compile(r"""(?:\b(?:reverse|reverse_lazy|redirect|resolve_url|url)\(\s*|\{% url )["']([\w-]+)["']""")
 _TEMPLATE = re.compile(r"""["'](\w+)/[\w/.#-]+\.(?:html|txt)\b""")
 
 
@@ -61,8 +61,10 @@ def page_names(app: str) -> Iterator[str]:
 
 
 def files_of(app: str) -> Iterator[Path]:
-    shared = [path for path in (ROOT / "templates").iterdir() if path.name not in ("reviews", "benchmark")]
-    for place in [ROOT / app, ROOT / "templates" / app, *(shared if app == "annotator" else [])]:
+    folders = [ROOT / "templates", ROOT / "templates" / "jinja2"]
+    shared = [path for one in folders for path in one.iterdir() if path.name not in ("reviews", "benchmark", "jinja2")]
+    own = [folder / app for folder in folders if app != "annotator"]
+    for place in [ROOT / app, *own, *(shared if app == "annotator" else [])]:
         for file in [place] if place.is_file() else place.rglob("*"):
             # The composition root puts the apps together.
             if file.suffix in (".py", ".html", ".txt") and ROOT / "annotator/config" not in file.parents:

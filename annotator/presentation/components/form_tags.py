@@ -249,19 +249,6 @@ def tiles(options: Iterable[tuple[str, str]], chosen: str | None, action: str = 
     return macros("forms").tiles(with_keys(options, action, title), chosen or "")
 
 
-@register.simple_tag(takes_context=True)
-def suggested(context: Context, ghosts: Any) -> str:
-    """Show the suggestions of models and scripts for a field of the workspace."""
-    here = {"at": context["at"], "panel": context["panel"]}
-    return macros("editor").suggested(ghosts, context["slot"].public_id, context["csrf_token"], here) if ghosts else ""
-
-
-@register.simple_tag(takes_context=True)
-def move(context: Context, op: str, anchor: str, what: str, delete: str = "") -> str:
-    """Show the buttons that move a part of the draft, and delete it. ``op``, ``delete``: operations."""
-    return macros("editor").move(context["edit_url"], context["csrf_token"], op, anchor, what, delete)
-
-
 def plain_name(name: str) -> str:
     """Return a name as part of a DOM id: letters, digits and hyphens."""
     return "".join(sign if sign.isalnum() else "-" for sign in name).strip("-").lower()

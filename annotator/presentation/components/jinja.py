@@ -91,9 +91,9 @@ def coloured_json(text: str, part: Markup) -> Markup:
     return Markup(coloured(str(escape(text)), str(part)))  # noqa: S704
 
 
-def macros(name: str) -> Any:
+def macros(name: str, folder: str = "components") -> Any:
     """Return the macros of a template, which can be called like functions. They escape their arguments."""
-    return engines["jinja2"].env.get_template(f"components/{name}.html").module  # type: ignore[attr-defined]
+    return engines["jinja2"].env.get_template(f"{folder}/{name}.html").module  # type: ignore[attr-defined]
 
 
 def render(name: str, context: dict[str, Any]) -> Markup:

@@ -25,7 +25,7 @@ def test_what_a_macro_is_given_is_escaped() -> None:
     assert "<b>" not in macros("badges").badge("<b>", "<b>")
     assert "<b>" not in macros("values").marked_text([(None, "<b>"), ("mark", "<b>"), ("del", "<b>"), ("ins", "<b>")])
     assert "<b>" not in macros("turns").open_link("<b>", "<b>", "<b>")
-    forms, editor = macros("forms"), macros("editor")
+    forms, editor = macros("forms"), macros("parts", "reviews/workspace")
     assert "<b>" not in forms.edit(*["<b>"] * 4, {"<b>": "<b>"}, "<b>", "<b>", True, caller=lambda: "")
     assert "<b>" not in forms.tiles([("<b>", "<b>", "undo", "<b>")], "<b>")
     assert "<b>" not in editor.move("<b>", "<b>", "<b>", "<b>", "<b>", "<b>")
