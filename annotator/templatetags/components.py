@@ -27,7 +27,7 @@ from annotator.presentation.components.counts import counted
 from annotator.presentation.components.form_tags import plain_name
 from annotator.presentation.components.form_tags import register as form_tags
 from annotator.presentation.components.frame_tags import register as frame_tags
-from annotator.presentation.components.jinja import macros, render
+from annotator.presentation.components.jinja import kbd, macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
 from annotator.presentation.components.key_tags import register as key_tags
 from annotator.presentation.components.labels import label_of
@@ -114,11 +114,7 @@ def words(value: object, kind: str) -> str:
     return _(label_of(kind, value).text)
 
 
-@register.simple_tag
-@lru_cache(maxsize=256)
-def kbd(key: str) -> str:
-    """Return a key as a visual hint; screen readers get it from the element's ``data-key``."""
-    return macros("badges").kbd(key)
+register.simple_tag(kbd)
 
 
 @register.simple_tag

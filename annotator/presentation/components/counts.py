@@ -14,9 +14,6 @@ _COUNTED = {
     "error": ngettext_lazy("%(number)s error", "%(number)s errors", "number"),
     "warning": ngettext_lazy("%(number)s warning", "%(number)s warnings", "number"),
     "waived": ngettext_lazy("%(number)s waived", "%(number)s waived", "number"),
-    "suggestion_elsewhere": ngettext_lazy(
-        "%(number)s suggestion at another place", "%(number)s suggestions at other places", "number"
-    ),
 }
 
 

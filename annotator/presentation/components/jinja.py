@@ -78,11 +78,12 @@ def _key_attributes(name: str, key: str, label: str, group: str) -> Markup:
 def key_hint(name: str) -> str:
     """Return the key of an action as a visual hint, or nothing if the reader switched it off."""
     shown = shown_key(name)
-    return _kbd(shown) if shown else ""
+    return kbd(shown) if shown else ""
 
 
 @lru_cache(maxsize=256)
-def _kbd(key: str) -> str:
+def kbd(key: str) -> str:
+    """Return a key as a visual hint; screen readers get it from the element's ``data-key``."""
     return macros("badges").kbd(key)
 
 
