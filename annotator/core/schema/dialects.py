@@ -68,7 +68,7 @@ def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str
     if not isinstance(schema, dict):
         raise ValueError("The parameters must be an object: a JSON Schema.")
     schema = inline_references(schema)
-    if _is_property_map(schema):
+    if is_property_map(schema):
         schema = {"type": "object", "properties": schema}
     reader = _Reader(patterns or Patterns())
     result, _ = reader.read(schema, "")
@@ -79,7 +79,7 @@ def read_schema(schema: Any, patterns: Patterns | None = None) -> tuple[dict[str
     return result, tuple(reader.notes)
 
 
-def _is_property_map(schema: dict[str, Any]) -> bool:
+def is_property_map(schema: dict[str, Any]) -> bool:
     """Return whether the properties are given directly, without the schema of the object."""
     if not schema or "properties" in schema or isinstance(schema.get("type"), str | list):
         return False

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypedDict
 
 from annotator.core.comparison import Change, ChangeKind, DescribedChange, describe_change, diff, value_text
+from annotator.core.tools.changes import ToolChange, Toolset, tool_changes
 from benchmark.core.archives.change_categories import Category, categorise
-from benchmark.core.archives.tool_changes import ToolChange, Toolset, tool_changes
 
 
 class FieldChange(TypedDict):

@@ -124,7 +124,10 @@ def test_ids_of_calls_are_unique_and_thoughts_are_left_out():
 
 
 def test_tools_are_sent_as_functions_with_numbers():
-    (tool,) = as_tools([{"name": "f", "parameters": {"type": "object", "properties": {"type": {"type": "float"}}}}])
+    parameters = {"type": "object", "properties": {"type": {"type": "float"}}}
+    (tool,) = as_tools([{"name": "f", "parameters": parameters, "response": {"type": "object"}}])
+    # What the tool returns is not sent.
+    assert set(tool["function"]) == {"name", "description", "parameters"}
     assert tool["function"]["parameters"]["properties"] == {"type": {"type": "number"}}
 
 
