@@ -23,6 +23,7 @@ from annotator.core.schema import canonical, content_hash, read_document
 from annotator.models import Dialogue, Membership, Project, Revision, Role, Toolset, ToolsetRevision, User
 from annotator.models.keys import new_public_ids
 from annotator.services.dialogues.untried import ensure_run, runnables
+from annotator.services.toolsets.storing import add_revision
 
 _numbers = itertools.count(1)
 
@@ -205,15 +206,7 @@ def make_toolset(project: Project, tools: list[dict[str, Any]] | None = None, na
     known = ToolsetRevision.objects.filter(project=project, content_hash=content_hash(text)).first()
     if known is not None:
         return known
-    toolset = Toolset.objects.create(project=project, name=name)
-    return ToolsetRevision.objects.create(
-        toolset=toolset,
-        project=project,
-        number=1,
-        tool_count=len(WEATHER_TOOLS if tools is None else tools),
-        content=text,
-        content_hash=content_hash(text),
-    )
+    return add_revision(None, Toolset.objects.create(project=project, name=name), text, number=1)
 
 
 def make_dialogue(

@@ -18,6 +18,7 @@ from annotator.models import Event, Guideline, Membership, Project, Role, User
 from annotator.models.keys import hash_secret
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
+from annotator.services.toolsets.categories import start_categories
 
 SEVERITIES = ("error", "warning", "info", "off")
 SETTINGS = ("name", "description", "time_zone", "long_range_rule", "check_settings")
@@ -62,6 +63,7 @@ def create_project(*, actor: User | None, name: str, slug: str = "", description
         try:
             with transaction.atomic():
                 project = Project.objects.create(name=name, slug=tried, description=description)
+                start_categories(project)
                 if actor is not None:
                     Membership.objects.create(project=project, user=actor, role=Role.ADMINISTRATOR)
                 append_event(actor=actor, project=project, kind="project.created", after={"name": name, "slug": tried})

@@ -25,6 +25,7 @@ from benchmark.demo import (
     scripted_endpoint,
     scripted_models,
     single_tasks,
+    toolsets,
     training,
     weeks,
 )
@@ -81,6 +82,8 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
             native_format="async",
         )
         jobs.run(batch.job_id)
+        toolsets.describe(FOLDER, project, people["ingrid"])
+        toolsets.import_ferries(FOLDER, project, people["ingrid"])
         log("Imported candidates.")
         scenario = Scenario(
             project=project,

@@ -5,7 +5,6 @@ from functools import lru_cache
 from threading import Lock
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,16 +16,15 @@ from annotator.core.checks.settings import LongRangeRule
 from annotator.core.dialogue_rows import listed_columns
 from annotator.core.schema import SchemaProblem, canonical, content_hash, read_document
 from annotator.core.schema.exact_json import dumps, load_stored
-from annotator.core.schema.toolsets import CompiledToolset, toolset_content
+from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Finding, Guideline, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.models import Dialogue, Finding, Guideline, Project, Revision, ToolsetRevision, User
 from annotator.services.custom_fields import fields_of, refresh_fields
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
 from annotator.services.dialogues.executions import known_executions_of
 from annotator.services.dialogues.metadata import remember_metadata
 from annotator.services.dialogues.trials import known_outcomes_of
-from annotator.services.history.events import append_event
 
 #: Edit a document before it is stored: (document, previous revision) → document (see `apps`).
 BEFORE_STORING: list[Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]] = []
@@ -71,50 +69,6 @@ _LONG = 200_000
 _LOCKS = [Lock() for _ in range(64)]
 # Reading, checking and submitting an item are three requests about the same content.
 _said_of_short, _said_of_long = lru_cache(maxsize=64)(_said_of), lru_cache(maxsize=4)(_said_of)
-
-
-def ensure_toolset_revision(
-    *,
-    actor: User | None,
-    project: Project,
-    tools: list[dict[str, Any]],
-    name: str,
-    implementation: dict[str, Any] | None = None,
-) -> ToolsetRevision:
-    """Return the project's toolset revision with exactly these tools; create it as ``name`` if there is none.
-
-    Raises SchemaProblem if the tools or their implementation are not valid.
-    """
-    text = canonical(toolset_content(tools, implementation))
-    digest = content_hash(text)
-    known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
-    if known is not None:
-        return known
-    with transaction.atomic():
-        # The lock prevents two identical toolsets or names.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        known = ToolsetRevision.objects.filter(project=project, content_hash=digest).first()
-        if known is not None:
-            return known
-        title, n = name[:110], 1
-        while Toolset.objects.filter(project=project, name=title).exists():
-            n += 1
-            title = f"{name[:110]} ({n})"
-        append_event(
-            actor=actor,
-            project=project,
-            kind="toolset.added",
-            after={"toolset": title, "tools": len(tools), "sha256": digest},
-        )
-        return ToolsetRevision.objects.create(
-            project=project,
-            toolset=Toolset.objects.create(project=project, name=title),
-            number=1,
-            author=actor,
-            content_hash=digest,
-            content=text,
-            tool_count=len(tools),
-        )
 
 
 def latest_guideline(project: Project) -> Guideline | None:

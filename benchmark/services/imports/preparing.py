@@ -19,6 +19,7 @@ from annotator.core.schema.exact_json import dumps
 from annotator.core.schema.layout import lay_out, on_one_line
 from annotator.core.schema.toolsets import CompiledToolset, toolset_content
 from annotator.core.suggestion_shape import Suggested
+from annotator.core.tools.facts import Facts, facts_of
 from benchmark.core.files.cctu_check_files import CHECK_CODE
 from benchmark.core.files.reading import RawLine, RecordError, parse_line
 from benchmark.core.formats import CANARY, FORMATS, ReadDialogue, guess_format
@@ -89,10 +90,11 @@ class PreparedRecord:
 
 @dataclass(slots=True, frozen=True)
 class NewToolset:
-    """A new toolset: its canonical text, and the names of its tools."""
+    """A new toolset: its canonical text, the names of its tools, and its facts."""
 
     content: str
     names: list[str]
+    facts: Facts
 
 
 @dataclass(slots=True)
@@ -207,7 +209,8 @@ class Preparer:
             self._hashes[raw], self._texts[found] = found, text
             if found not in self._told:
                 self._told.add(found)
-                toolsets[found] = NewToolset(text, [tool.get("function", tool)["name"] for tool in content["tools"]])
+                names = [tool.get("function", tool)["name"] for tool in content["tools"]]
+                toolsets[found] = NewToolset(text, names, facts_of(content["tools"]))
         return found
 
 

@@ -150,19 +150,22 @@ class ToolsetStore:
         revision_ids = bulk_insert.allocate_ids(ToolsetRevision, len(hashes))
         bulk_insert.insert_rows(
             Toolset,
-            ("id", "public_id", "name"),
+            ("id", "public_id", "name", "head_id"),
             [
-                (key, public_id, _name(found, self._contents[found].names))
-                for key, public_id, found in zip(toolset_ids, new_public_ids(len(hashes)), hashes, strict=True)
+                (key, public_id, _name(found, self._contents[found].names), head)
+                for key, public_id, found, head in zip(
+                    toolset_ids, new_public_ids(len(hashes)), hashes, revision_ids, strict=True
+                )
             ],
             constants={"project_id": self._project.pk, "created_at": now},
         )
+        contents = [self._contents[found] for found in hashes]
         bulk_insert.insert_rows(
             ToolsetRevision,
-            ("id", "toolset_id", "tool_count", "content_hash", "content"),
+            ("id", "toolset_id", "tool_count", "facts", "content_hash", "content"),
             [
-                (key, toolset_id, len(self._contents[found].names), found, self._contents[found].content)
-                for key, toolset_id, found in zip(revision_ids, toolset_ids, hashes, strict=True)
+                (key, toolset_id, len(one.names), bulk_insert.as_json(one.facts), found, one.content)
+                for key, toolset_id, found, one in zip(revision_ids, toolset_ids, hashes, contents, strict=True)
             ],
             constants={"project_id": self._project.pk, "number": 1, "created_at": now},
         )

@@ -13,6 +13,7 @@ import shutil
 import unicodedata
 from datetime import timedelta
 
+from django.apps import apps
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
@@ -21,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.text import message
 from annotator.errors import Conflict, Invalid
-from annotator.models import Dialogue, Job, Membership, NoticeKind, Project, ProjectDeletion, Role, User
+from annotator.models import Job, Membership, NoticeKind, Project, ProjectDeletion, Role, User
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.archiving import require_archived
@@ -30,7 +31,7 @@ from annotator.services.history.events import append_event
 from annotator.services.notices.notices import members_with, notify
 from benchmark.models import ErrataLink, Release, SharedBoard
 from benchmark.services.project_data.export import export_files, export_since_archived
-from benchmark.services.project_data.tables import ProjectTable, project_tables, stored_files
+from benchmark.services.project_data.tables import BACKWARDS, ProjectTable, project_tables, stored_files
 from benchmark.services.stored_files import full_path
 
 #: For how long a planned deletion can be cancelled.
@@ -165,13 +166,15 @@ def _go_on(deletion: ProjectDeletion, most: int) -> int:
         return 0
     _delete_files(deletion.project_key)
     done = 0
-    dialogues = Dialogue.objects.filter(project=deletion.project_key)
-    while keys := list(dialogues.filter(head__isnull=False).order_by("pk").values_list("pk", flat=True)[:PORTION]):
-        if done >= most:
-            return done
+    for label, column in BACKWARDS:
         # A dialogue names one of its revisions, and they name it.
-        dialogues.filter(pk__in=keys).update(head=None)
-        done += 1
+        rows = apps.get_model(label)._base_manager.filter(project=deletion.project_key)
+        named = rows.exclude(**{column: None}).order_by("pk").values_list("pk", flat=True)
+        while keys := list(named[:PORTION]):
+            if done >= most:
+                return done
+            rows.filter(pk__in=keys).update(**{column: None})
+            done += 1
     for table in reversed(project_tables()):
         before: int | None = None
         while keys := _last_keys(table, deletion.project_key, before):

@@ -18,8 +18,8 @@ from benchmark.services.imports.report import report_path
 from benchmark.services.stored_files import full_path
 
 _APPS = ("annotator", "reviews", "benchmark")
-#: A foreign key against the order of the tables: it is emptied first.
-BACKWARDS = ("annotator.dialogue", "head")
+#: Foreign keys against the order of the tables, to a newest revision: they are emptied first.
+BACKWARDS = (("annotator.dialogue", "head"), ("annotator.toolset", "head"))
 #: Columns with the name of a file below MEDIA_ROOT, or blank.
 FILE_COLUMNS = (
     ("benchmark.importbatch", "file"),
@@ -85,7 +85,7 @@ def _in_order(models: list[type[Model]]) -> Iterator[type[Model]]:
 def _keys(model: type[Model]) -> list[ForeignKey[Any, Any]]:
     """Return the foreign keys of a table that say where its rows belong."""
     keys = [field for field in model._meta.concrete_fields if isinstance(field, ForeignKey)]
-    return [key for key in keys if (model._meta.label_lower, key.name) != BACKWARDS]
+    return [key for key in keys if (model._meta.label_lower, key.name) not in BACKWARDS]
 
 
 def _target(key: ForeignKey[Any, Any]) -> Any:

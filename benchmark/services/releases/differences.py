@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.schema import load_text
 from annotator.core.schema.exact_json import load_stored
+from annotator.core.tools.changes import Toolset
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Revision, ToolsetRevision, User
 from annotator.models.content import DialogueStatus
@@ -28,7 +29,6 @@ from benchmark.core.archives.dialogue_changes import (
 )
 from benchmark.core.archives.difference import Difference, Hashes, ReleaseName, find_renamed
 from benchmark.core.archives.next_version import Counts, Suggestion, suggest
-from benchmark.core.archives.tool_changes import Toolset
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.requests import list_releases
 

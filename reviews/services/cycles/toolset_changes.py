@@ -5,7 +5,6 @@ before it is saved. A job then moves one dialogue after the other, and runs the 
 """
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -14,12 +13,11 @@ from django.utils.translation import gettext as _
 
 from annotator.core.execution.signatures import SignatureProblem, compare_signatures
 from annotator.core.sandbox import Implementation
-from annotator.core.schema import SchemaProblem, canonical, content_hash
-from annotator.core.schema.exact_json import loads
-from annotator.core.schema.toolsets import CompiledToolset, toolset_content
+from annotator.core.schema import content_hash
+from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import gettext_noop, message
-from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Job, Project, Revision, Toolset, ToolsetRevision, User
+from annotator.errors import Conflict
+from annotator.models import Dialogue, Job, Revision, Toolset, ToolsetRevision, User
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
@@ -28,6 +26,9 @@ from annotator.services.dialogues.revisions import create_revision, lock_dialogu
 from annotator.services.dialogues.untried import ensure_run, runnables
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind, start_job
+from annotator.services.toolsets.details import newest
+from annotator.services.toolsets.importing import read_content, same_tools
+from annotator.services.toolsets.storing import add_revision, lock_toolsets, revision_with
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.protocols.versions import current_version
 
@@ -52,26 +53,6 @@ class Change:
     @property
     def count(self) -> int:
         return sum(count for _status, count in self.affected)
-
-
-def load_toolset(*, project: Project, public_id: str) -> Toolset:
-    """Return a toolset of the project. Raises Hidden."""
-    toolset = Toolset.objects.select_related("project").filter(project=project, public_id=public_id).first()
-    if toolset is None:
-        raise Hidden(_("This toolset doesn’t exist, or you can’t see it."))
-    return toolset
-
-
-def toolsets_changed_since(toolsets: QuerySet[Toolset], moment: datetime) -> QuerySet[Toolset]:
-    """Narrow toolsets down to those with a revision since."""
-    return toolsets.filter(pk__in=ToolsetRevision.objects.filter(created_at__gte=moment).values("toolset"))
-
-
-def last_revision(toolset: Toolset) -> ToolsetRevision:
-    """Return the newest revision of a toolset."""
-    revision = toolset.revisions.order_by("-number").first()
-    assert revision is not None  # noqa: S101 - a toolset has at least one
-    return revision
 
 
 def affected_by(toolset: Toolset) -> QuerySet[Dialogue]:
@@ -100,34 +81,15 @@ def preview_change(*, actor: User, toolset: Toolset, tools: str, implementation:
     administrators.
     """
     require_administrator(actor=actor, project=toolset.project)
-    text = _read(tools, implementation)
-    last = last_revision(toolset)
-    if content_hash(text) == last.content_hash:
+    text = read_content(tools, implementation)
+    if content_hash(text) == newest(toolset).content_hash:
         raise Conflict(_("Nothing was changed, so there is no new revision to save."))
-    same = ToolsetRevision.objects.filter(project=toolset.project, content_hash=content_hash(text)).first()
+    same = revision_with(toolset.project, content_hash(text))
     if same is not None:
-        raise Conflict(
-            _("Revision %(number)s of %(toolset)s has exactly these tools already.")
-            % {"number": same.number, "toolset": same.toolset.name}
-        )
+        raise same_tools(same.number, same.toolset)
     affected = affected_by(toolset)
     counts = affected.order_by("status").values_list("status").annotate(Count("pk"))
     return Change(text, signature_problems(text), list(counts), list(affected.order_by("external_id")[:NAMED]))
-
-
-def _read(tools: str, implementation: dict[str, Any] | None) -> str:
-    try:
-        listed = loads(tools)
-    except (ValueError, RecursionError) as problem:
-        raise Invalid(_("The tools are not JSON: %(problem)s") % {"problem": problem}, field="tools") from None
-    if not isinstance(listed, list):
-        raise Invalid(_("The tools must be a JSON list of functions."), field="tools")
-    try:
-        return canonical(toolset_content(listed, implementation))
-    except SchemaProblem as problem:
-        first = problem.problems[0]
-        field = "source" if first.pointer.startswith("/implementation") else "tools"
-        raise Invalid(f"{first.pointer}: {first.message}", field=field) from None
 
 
 def change_toolset(
@@ -146,9 +108,9 @@ def change_toolset(
     """
     require_administrator(actor=actor, project=toolset.project)
     with transaction.atomic():
-        # The lock prevents two revisions with one number, and two with the same content.
-        Project.objects.select_for_update(no_key=True).get(pk=toolset.project_id)
-        last = last_revision(toolset)
+        lock_toolsets(toolset.project)
+        toolset.refresh_from_db(fields=["head"])
+        last = newest(toolset)
         if last.number != seen:
             raise Conflict(
                 _("%(toolset)s was changed in the meantime. Copy your changes, and reload the page.")
@@ -157,15 +119,7 @@ def change_toolset(
         if _unfinished(toolset) is not None:
             raise Conflict(_("The last change of these tools is still being carried out. Wait until it has ended."))
         change = preview_change(actor=actor, toolset=toolset, tools=tools, implementation=implementation)
-        revision = ToolsetRevision.objects.create(
-            project=toolset.project,
-            toolset=toolset,
-            number=last.number + 1,
-            author=actor,
-            content_hash=change.sha256,
-            content=change.text,
-            tool_count=len(CompiledToolset.of(change.text).tools),
-        )
+        revision = add_revision(actor, toolset, change.text, number=last.number + 1)
         append_event(
             actor=actor,
             project=toolset.project,

@@ -12,7 +12,8 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
 from annotator.services.dialogues.creation import write_dialogues
-from annotator.services.dialogues.revisions import check_settings, ensure_toolset_revision
+from annotator.services.dialogues.revisions import check_settings
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.core.simulation import TOOLS, SimulationModel
 from reviews.services.cycles.start import begin_cycles
 from reviews.services.protocols.versions import adopt_preset, current_protocol, shortfalls

@@ -9,6 +9,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Event, Finding, Guideline, Revision, Toolset, ToolsetRevision
 from annotator.services.dialogues import revisions
 from annotator.services.dialogues.drafts import open_draft
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from tests.factories import WEATHER_TOOLS, broken, changed, make_dialogue, make_document, make_team
 from tests.racing import overlap, race
 
@@ -30,7 +31,7 @@ def tool(name):
 
 
 def ensure(team, tools, name="weather"):
-    return revisions.ensure_toolset_revision(actor=team.administrator, project=team.project, tools=tools, name=name)
+    return ensure_toolset_revision(actor=team.administrator, project=team.project, tools=tools, name=name)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

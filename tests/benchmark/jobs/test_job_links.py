@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotator.models import Dialogue, Job, User
 from annotator.services.dialogues import trials
 from annotator.services.dialogues.replays import start_replay
-from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.workbench import open_workbench
 from tests.annotator.case_documents import CODE, TOOLS, case, with_constraint
