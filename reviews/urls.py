@@ -15,7 +15,6 @@ from reviews.views import (
     outdated,
     project,
     saved_views,
-    toolsets,
     training,
 )
 from reviews.views.adjudication import claiming, disputes, review_sessions
@@ -23,6 +22,10 @@ from reviews.views.protocol import editor as protocol_editor
 from reviews.views.protocol import pages as protocol
 from reviews.views.statistics import pages as statistics
 from reviews.views.statistics import samples, sensitivity, team
+from reviews.views.toolsets import detail as toolset_detail
+from reviews.views.toolsets import lists as toolset_lists
+from reviews.views.toolsets.choosing import toolset_choose
+from reviews.views.toolsets.importing import toolset_import
 from reviews.views.workspace import decision_tree, graph, leaving, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
@@ -30,6 +33,7 @@ _WORK = "work/<str:slot>/"
 _P = "p/<slug:slug>/"
 _PLAN = _P + "assignments/plans/<str:public_id>/"
 _FEEDBACK = _P + "feedback/<str:public_id>/"
+_TOOLSETS = _P + "toolsets/"
 _DIALOGUE = _P + "dialogues/<str:public_id>/"
 
 urlpatterns = [
@@ -79,8 +83,13 @@ urlpatterns = [
     path(_P + "training/people/<str:public_id>/", training.training_person, name="training-person"),
     path(_P + "training/results/<str:result>/", training.training_result, name="training-result"),
     path(_P + "guideline/outdated/", outdated.outdated_work, name="guideline-outdated"),
-    path(_P + "toolsets/", toolsets.toolset_list, name="toolset-list"),
-    path(_P + "toolsets/<str:public_id>/", toolsets.toolset_detail, name="toolset"),
+    path(_TOOLSETS, toolset_lists.toolset_list, name="toolset-list"),
+    path(_TOOLSETS + "statistics/", toolset_lists.toolset_statistics, name="toolset-statistics"),
+    path(_TOOLSETS + "categories/", toolset_lists.toolset_categories, name="toolset-categories"),
+    path(_TOOLSETS + "choose/", toolset_choose, name="toolset-choose"),
+    path(_TOOLSETS + "import/", toolset_import, name="toolset-import"),
+    path(_TOOLSETS + "<str:public_id>/", toolset_detail.toolset_detail, name="toolset"),
+    path(_TOOLSETS + "<str:public_id>/details/", toolset_detail.toolset_details, name="toolset-details"),
     path(_P + "history/", history.history_list, name="history-list"),
     path(_P + "history/events.jsonl", history.history_export, name="history-export"),
     path(_P + "next/", workspace.work_next, name="work-next"),

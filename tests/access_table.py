@@ -156,7 +156,8 @@ api-statistics-fields                 401 404 404 403 403 200 200   401 405 405 
 api-statistics-suggestions            401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-toolset                           401 404 404 200 200 200 200   401 404 404 403 403 403 409
-api-toolset-list                      401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-toolset-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 201
+api-toolset-statistics                401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-training                          401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-training-again                    401 405 405 405 405 405 405   401 404 404 409 409 409 409
@@ -202,6 +203,11 @@ saved-view                            in  404 404 302 302 302 302   in  404 404 
 saved-view-list                       in  404 404 200 200 200 200   in  404 404 422 422 422 422
 toolset                               in  404 404 200 200 200 200   in  404 404 403 403 403 422
 toolset-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
+toolset-categories                    in  404 404 403 403 403 200   in  404 404 403 403 403 302
+toolset-choose                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
+toolset-details                       in  404 404 403 403 403 200   in  404 404 403 403 403 302
+toolset-import                        in  404 404 403 403 403 200   in  404 404 403 403 403 302
+toolset-statistics                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
 tour                                  in  405 405 405 405 405 405   in  204 204 204 204 204 204
 training                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 training-again                        in  404 404 405 405 405 405   in  404 404 409 409 409 409
@@ -571,6 +577,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
+    "toolset-details": {"public_id": "toolset"},
     "training-item": {"public_id": "training"},
     "training-person": {"public_id": "person"},
     "training-result": {"result": "training_slot"},
@@ -621,6 +628,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-session-decision-list": {"slot": "$slot", "token": "$claim", "verdict": "approve"},
     "api-toolset": {"tools": [], "seen": 2},
     "api-toolset-preview": {"tools": []},
+    "api-toolset-list": {"name": "Boats", "tools": [{"name": "sail"}]},
+    "toolset-categories": {"action": "add", "name": "Boats"},
+    "toolset-details": {"name": "Boats"},
+    "toolset-import": {"name": "Boats", "tools": '[{"name": "sail"}]'},
     "api-pause-list": {"stage": "cross_check"},
     "api-similarity": {"threshold": 80, "seen": 80},
     "similar-settings": {"threshold": "80", "seen": "80"},

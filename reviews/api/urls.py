@@ -110,6 +110,7 @@ urlpatterns = [
     path(_P + "history/events.jsonl", history.HistoryFile.as_view(), name="api-history-file"),
     path(_P + "history/check/", history.HistoryCheck.as_view(), name="api-history-check"),
     path(_P + "toolsets/", toolsets.ToolsetList.as_view(), name="api-toolset-list"),
+    path(_P + "toolsets/statistics/", toolsets.ToolsetStatistics.as_view(), name="api-toolset-statistics"),
     path(_P + "toolsets/<str:public_id>/", toolsets.ToolsetDetail.as_view(), name="api-toolset"),
     path(_P + "toolsets/<str:public_id>/preview/", toolsets.ToolsetPreview.as_view(), name="api-toolset-preview"),
 ]

@@ -7,7 +7,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotator.models import Dialogue, Draft
-from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.queue.claims import claim_slot
 from tests.annotator.case_documents import TOOLS, case
 from tests.factories import begin, make_dialogue, open_slot

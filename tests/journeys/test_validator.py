@@ -9,8 +9,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotator.models import Dialogue, Job, JobState, Project
-from annotator.services.dialogues.revisions import ensure_toolset_revision
 from annotator.services.jobs import jobs
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from benchmark.core.archives.verifying import verify_archive
 from reviews.services.protocols.versions import adopt_preset
 from tests.annotator.case_documents import CODE, TOOLS, case

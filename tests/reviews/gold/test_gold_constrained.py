@@ -8,8 +8,9 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Draft, Job, Replay
 from annotator.services.dialogues import trials
 from annotator.services.dialogues.replays import last_replay, start_replay
-from annotator.services.dialogues.revisions import ensure_toolset_revision, refresh_findings
+from annotator.services.dialogues.revisions import refresh_findings
 from annotator.services.jobs import jobs
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.models import GoldItem
 from reviews.services.gold.creation import gold_stage, people_for
 from reviews.services.queue.gold_claims import items_for

@@ -23,12 +23,12 @@ from annotator.models import Dialogue, Event, Job, Revision, Role, ToolsetRevisi
 from annotator.services import members, projects
 from annotator.services.accounts import tokens
 from annotator.services.database.filters import UnknownFilter
-from annotator.services.dialogues.revisions import ensure_toolset_revision
 from annotator.services.history.events import append_event, event_digest
 from annotator.services.integrity import history_checks
 from annotator.services.integrity.checkpoints import write_checkpoint
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.models import Draw, Priority, ProtocolVersion, Review, Slot
 from reviews.services.assignments.changes import prioritise
 from reviews.services.cycles.start import supersede_cycle

@@ -16,7 +16,7 @@ from annotator.models.content import DialogueStatus
 from annotator.presentation.case import CaseView
 from annotator.presentation.document import present
 from annotator.services.dialogues import trials
-from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.models import Slot
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claim_rows import stage_of

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotator.models import Draft
 from annotator.services.custom_fields import set_fields
-from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.workbench import open_workbench

@@ -17,8 +17,9 @@ from annotator.services.dialogues import replay_runner, replays
 from annotator.services.dialogues.drafts import edit_draft, open_draft
 from annotator.services.dialogues.replay_runner import SandboxRunner
 from annotator.services.dialogues.replays import last_replay, load_replay, start_replay
-from annotator.services.dialogues.revisions import create_revision, ensure_toolset_revision
+from annotator.services.dialogues.revisions import create_revision
 from annotator.services.jobs import jobs
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.workbench import open_workbench

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotator.services.custom_fields import set_fields
-from annotator.services.dialogues.revisions import ensure_toolset_revision
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.queue.claims import claim_slot
 from tests.annotator.case_documents import TOOLS, case
 from tests.annotator.core.test_custom_fields import FIELDS

@@ -12,8 +12,8 @@ from annotator.core.validators import Outcome, Subject, subjects_of
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Draft, Job, ValidatorTrial
 from annotator.services.dialogues import trials
-from annotator.services.dialogues.revisions import ensure_toolset_revision
 from annotator.services.jobs import jobs
+from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.services.protocols.versions import adopt_preset
 from reviews.services.queue.claims import claim_slot
 from reviews.services.submission.submit import submit_review
