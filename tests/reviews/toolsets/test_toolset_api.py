@@ -120,7 +120,7 @@ def test_the_command_imports_a_file_and_names_who_did_it(team: Team, tmp_path: P
         ([str(file), "--project=nowhere"], "There is no project"),
         ([str(file), project], "no title"),
         ([str(tmp_path / "none"), project], "Can't read"),
-        ([str(file), project, "--name=A", "--as=nobody"], "No administrator of"),
+        ([str(file), project, "--name=A", "--as=stranger"], "No administrator of"),
     ):
         with pytest.raises(Stop, match=sentence):
             run(*arguments)

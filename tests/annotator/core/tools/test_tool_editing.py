@@ -120,7 +120,7 @@ def test_a_map_of_parameters_keeps_them_when_one_is_added() -> None:
     assert edited(broken, form_of(broken, new_name="z"))["parameters"]["properties"] == {"z": {"type": "string"}}
 
 
-def test_another_type_reads_choices_and_default_anew_and_drops_rules_of_the_old_type() -> None:
+def test_another_type_reads_choices_and_default_again_and_drops_rules_of_the_old_type() -> None:
     size = {"type": "string", "enum": ["1", "2"], "default": "1", "pattern": "^[0-9]$", "description": "Size."}
     function = {"name": "buy", "parameters": {"type": "object", "properties": {"size": size}}}
     found = edited(function, form_of(function, p0_type="integer"))["parameters"]["properties"]["size"]
