@@ -11,9 +11,6 @@ from annotator.models.content import (
     Finding,
     Revision,
     StepState,
-    Toolset,
-    ToolsetCategory,
-    ToolsetRevision,
     Waiver,
 )
 from annotator.models.events import Event
@@ -36,7 +33,8 @@ from annotator.models.people import (
 from annotator.models.replays import Replay
 from annotator.models.saved_views import SavedView
 from annotator.models.suggestions import DecisionOutcome, StoredSuggestion, SuggestionDecision
-from annotator.models.tags import DialogueTag, ToolsetTag
+from annotator.models.tags import DialogueTag
+from annotator.models.toolsets import Toolset, ToolsetCategory, ToolsetRevision, ToolsetTag
 from annotator.models.trials import TrialRows, ValidatorTrial
 from annotator.models.variants import VariantMatch
 from annotator.models.webhooks import CHOSEN_EVENTS, DeliveryState, Webhook, WebhookDelivery, WebhookEvent

@@ -1,10 +1,10 @@
-"""Tags. They are not part of the content. Only people who oversee the project see those of dialogues."""
+"""Tags of dialogues. They are not part of the content, and only people who oversee the project see them."""
 
 from django.db import models
 from django.db.models import Q
 
 from annotator.core.tags import MAX_LENGTH, MAX_TAGS
-from annotator.models.content import Dialogue, Toolset
+from annotator.models.content import Dialogue
 from annotator.models.foreign_keys import UNENFORCED
 from annotator.models.people import Project
 
@@ -27,23 +27,6 @@ class DialogueTag(models.Model):
             models.CheckConstraint(condition=~Q(name=""), name="tag_has_name"),
         ]
         indexes = [models.Index(fields=["project", "name", "dialogue"], name="tag_by_name")]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class ToolsetTag(models.Model):
-    """A tag of a toolset."""
-
-    toolset = models.ForeignKey(Toolset, on_delete=models.PROTECT, related_name="tags", db_index=False)
-    name = models.CharField(max_length=MAX_LENGTH)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["toolset", "name"], name="tag_once_per_toolset"),
-            models.CheckConstraint(condition=~Q(name=""), name="toolset_tag_has_name"),
-        ]
-        indexes = [models.Index(fields=["name", "toolset"], name="toolset_tag_by_name")]
 
     def __str__(self) -> str:
         return self.name

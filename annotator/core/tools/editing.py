@@ -44,7 +44,6 @@ class Row:
 
     key: str
     path: tuple[str, ...]
-    depth: int
     type: str
     required: bool
     description: str
@@ -75,7 +74,6 @@ class _Place:
     path: tuple[str, ...]
     holder: dict[str, Any]
     schema: dict[str, Any]
-    depth: int
     bare: str
 
 
@@ -88,13 +86,12 @@ def rows_of(function: Mapping[str, Any]) -> list[Row]:
             Row(
                 key=f"p{number}",
                 path=place.path,
-                depth=place.depth,
                 type=_type(schema),
                 required=place.path[-1] in _required(place.holder),
                 description=_text(schema.get("description")),
                 choices=_choices(schema),
                 default=_shown(schema, schema["default"]) if "default" in schema else "",
-                holds=_inner(schema) is not None,
+                holds=_holds(place),
             )
         )
         if number >= MAX_ROWS:
@@ -139,8 +136,9 @@ def _holder(parameters: dict[str, Any], places: list[tuple[Row, _Place]], given:
     inside = given.get("new-inside", "")
     holder: dict[str, Any] | None = parameters
     if inside:
-        place = next((place for row, place in places if row.key == inside and not given.get(row.field("delete"))), None)
-        holder = _inner(place.schema) if place else None
+        place = next((place for row, place in places if row.key == inside), None)
+        kept = place is not None and not _is_deleted(place, places, given)
+        holder = _inner(place.schema) if place is not None and kept and _holds(place) else None
     if holder is None:
         words = message(_("Parameters can be added only to an object or a list of objects."))
         raise EditProblem("new-inside", words)
@@ -148,6 +146,17 @@ def _holder(parameters: dict[str, Any], places: list[tuple[Row, _Place]], given:
         words = message(_("The parameters are described by a reference. Add others to the JSON."))
         raise EditProblem("new-name", words)
     return holder
+
+
+def _holds(place: _Place) -> bool:
+    """Return whether parameters can be added inside: to a schema that is part of the JSON."""
+    return not place.bare and _inner(place.schema) is not None
+
+
+def _is_deleted(place: _Place, places: list[tuple[Row, _Place]], given: Mapping[str, str]) -> bool:
+    """Return whether the form deletes a parameter, or one around it."""
+    deleted = [one.path for row, one in places if given.get(row.field("delete"))]
+    return any(place.path[: len(path)] == path for path in deleted)
 
 
 def _apply(row: Row, place: _Place, given: Mapping[str, str]) -> None:
@@ -246,7 +255,7 @@ def _places(schema: dict[str, Any], path: tuple[str, ...], depth: int) -> Iterat
             continue
         # Some write only the type.
         schema_of, bare = (part, "") if isinstance(part, dict) else ({"type": part}, part)
-        yield _Place((*path, name), schema, schema_of, depth, bare)
+        yield _Place((*path, name), schema, schema_of, bare)
         inner = _inner(schema_of)
         if inner is not None:
             within = (*path, name) if inner is schema_of else (*path, name, "[]")

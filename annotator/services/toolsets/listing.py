@@ -10,8 +10,7 @@ from django.db.models import Count, QuerySet, Sum
 from annotator.core.tags import tag_of
 from annotator.core.tools.facts import total_of
 from annotator.core.tools.statistics import ToolStatistics
-from annotator.models import Project, Toolset, ToolsetRevision
-from annotator.models.tags import ToolsetTag
+from annotator.models import Project, Toolset, ToolsetRevision, ToolsetTag
 from annotator.services.database.filters import one_of
 
 #: Values of the filter ``findings``.
@@ -24,7 +23,7 @@ _MAX_QUERY = 200
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a list of toolsets shows; blank shows all. ``q``: part of a name, or the whole name of a tool's toolset."""
+    """What a list of toolsets shows; blank shows all. ``q``: part of a name."""
 
     q: str = ""
     category: str = ""

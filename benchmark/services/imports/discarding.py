@@ -13,6 +13,7 @@ from annotator.models import (
     StoredSuggestion,
     Toolset,
     ToolsetRevision,
+    ToolsetTag,
 )
 from benchmark.models import ImportBatch, NativeLine
 from reviews.models import Cycle, Slot, StageRun
@@ -72,13 +73,17 @@ def discard_slice(job: Job) -> bool:
 
 
 def _discard_toolsets(job: Job) -> None:
-    """Delete toolsets that came with imports since this one started and that no dialogue uses.
+    """Delete toolsets that came with imports since this one started, that no dialogue uses and no person has described.
 
     Another import writes its toolsets and the revisions that use them in one transaction, so none of its toolsets are
     visible here without them.
     """
     unused = ToolsetRevision.objects.filter(
         ~Exists(Revision.objects.filter(toolset_revision=OuterRef("pk"))),
+        ~Exists(ToolsetTag.objects.filter(toolset=OuterRef("toolset"))),
+        toolset__category=None,
+        toolset__licence="",
+        toolset__source="",
         project=job.project,
         author=None,
         number=1,

@@ -108,7 +108,6 @@ def _shown(request: PageRequest, toolset: Toolset, revision: ToolsetRevision, dr
         "found": shown_findings(findings_of(draft.text)),
         # What was typed stays in its field.
         "values": {key: request.POST.get(key, value) for key, value in values.items()},
-        "draft": draft,
         "opened": draft.form(),
         "editable": Role.ADMINISTRATOR in request.roles,
         "trail": [

@@ -92,7 +92,6 @@ class FunctionsDraft:
         return shown | {
             "errors": self._errors(row.key),
             "key": row.key,
-            "depth": row.depth,
             "full_name": row.full_name,
             "types": types,
         }

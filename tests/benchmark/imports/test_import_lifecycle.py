@@ -14,11 +14,12 @@ from django.utils import timezone
 
 from annotator.core.checks import similarity
 from annotator.errors import Conflict, Denied, Invalid
-from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, ToolsetRevision
+from annotator.models import Dialogue, Event, Finding, Job, Notice, Revision, Role, Toolset, ToolsetRevision
 from annotator.services.custom_fields import set_fields
 from annotator.services.database.bulk_insert import update_statistics
 from annotator.services.jobs import jobs
 from annotator.services.jobs.jobs import run
+from annotator.services.toolsets.details import Details, change_details
 from benchmark.models import ImportBatch
 from benchmark.services.imports import discarding, recognising, runner
 from benchmark.services.imports.report import report_path
@@ -407,6 +408,23 @@ def test_discarding_leaves_toolsets_that_others_use(
     run(batch.job_id)
     assert ToolsetRevision.objects.count() == 0
     run_import([candidate("a")])
+    assert ToolsetRevision.objects.count() == 1
+
+
+@pytest.mark.parametrize("details", [{"tags": ["kept"]}, {"licence": "MIT"}])
+def test_discarding_leaves_toolsets_that_a_person_has_described(
+    team: Team, monkeypatch: pytest.MonkeyPatch, details: dict[str, Any]
+) -> None:
+    batch = begin_import(team, as_lines([candidate("a"), candidate("b"), candidate("c"), candidate("d")]))
+
+    def describe_and_cancel() -> None:
+        toolset = Toolset.objects.select_related("project").get()
+        change_details(actor=team.administrator, toolset=toolset, details=Details("Described", **details))
+        cancel_import(actor=team.administrator, batch=fresh(batch))
+
+    stop_after(monkeypatch, 1, describe_and_cancel)
+    assert run(batch.job_id).state == "cancelled"
+    assert Toolset.objects.get().name == "Described"
     assert ToolsetRevision.objects.count() == 1
 
 

@@ -264,7 +264,7 @@ def test_functions_are_changed_by_form_previewed_and_saved(team: Team) -> None:
     removed = browser.post("toolset", fields_of(browser.post(
         "toolset", fields_of(browser.client.get(browser.url("toolset", toolset))) | {"open": "2"}, toolset
     )) | {"remove": ""}, toolset)  # fmt: skip
-    assert removed.context["draft"].names == ["listCrossings", "book_crossing"]
+    assert [tool.spec.name for tool in removed.context["tools"]] == ["listCrossings", "book_crossing"]
 
 
 def test_everyone_reads_and_only_administrators_change(team: Team) -> None:

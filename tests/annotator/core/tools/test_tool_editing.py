@@ -30,6 +30,8 @@ BOOK: dict[str, Any] = {
             "nights": {"type": "integer", "default": 2, "enum": [1, 2, 7]},
             "guest": {"type": "dict", "properties": {"age": "integer"}},
             "any": {},
+            "outer": {"type": "object", "properties": {"inner": {"type": "object", "properties": {}}}},
+            "bare": "object",
         },
     },
 }
@@ -66,8 +68,11 @@ def test_rows_show_parameters_at_any_depth() -> None:
         ("p5", "guest", "dict", False, "", ""),
         ("p6", "guest.age", "integer", False, "", ""),
         ("p7", "any", "", False, "", ""),
+        ("p8", "outer", "object", False, "", ""),
+        ("p9", "outer.inner", "object", False, "", ""),
+        ("p10", "bare", "object", False, "", ""),
     ]
-    assert [row.key for row in rows_of(deepcopy(BOOK)) if row.holds] == ["p0", "p5"]
+    assert [row.key for row in rows_of(deepcopy(BOOK)) if row.holds] == ["p0", "p5", "p8", "p9"]
 
 
 ODD: dict[str, Any] = {
@@ -185,6 +190,9 @@ def test_parameters_are_added_to_the_function_an_object_or_the_items_of_a_list()
         ({"new_name": "in", "new_inside": "p99"}, "new-inside"),
         ({"new_name": "in", "new_inside": "p0", "p0_delete": "on"}, "new-inside"),
         ({"new_name": "in", "new_inside": "p0", "p0_type": "string"}, "new-inside"),
+        # Of an object around it, and of a type that is written without a schema.
+        ({"new_name": "in", "new_inside": "p9", "p8_delete": "on"}, "new-inside"),
+        ({"new_name": "in", "new_inside": "p10"}, "new-inside"),
         ({"p3_type": "integer"}, "p3-choices"),
     ],
 )
