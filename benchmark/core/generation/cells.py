@@ -1,0 +1,39 @@
+"""Cells: the sequences of policies that a benchmark covers, and how each task of one builds on those before it."""
+
+import random
+from collections.abc import Sequence
+from itertools import product
+
+from annotator.core.schema.documents import Information, Policy
+
+POLICIES: tuple[str, ...] = tuple(one.value for one in Policy)
+#: The ways in which a task after the first hides what it needs.
+HIDING: tuple[str, ...] = tuple(one.value for one in Information if one is not Information.EXPLICIT)
+#: Tasks of the longest cells.
+MAX_TASKS = 4
+FAR_RELATION: str = Information.LONG_RANGE_DEPENDENCY.value
+#: Tasks that come before the first long-range dependency (rule of C3-Bench).
+FAR = 2
+
+
+def all_cells(most: int = MAX_TASKS) -> list[tuple[str, ...]]:
+    """Return all sequences of up to ``most`` policies, shortest first: 4 + 16 + 64 + 256 = 340."""
+    return [cell for length in range(1, most + 1) for cell in product(POLICIES, repeat=length)]
+
+
+def draw_relations(policies: Sequence[str], seed: int) -> tuple[tuple[str, ...], ...]:
+    """Return the information type of each task, drawn evenly: explicit first, then those that can be there."""
+    draw = random.Random(f"{seed}:relations")  # noqa: S311 - no secret
+    found: list[tuple[str, ...]] = [(Information.EXPLICIT.value,)]
+    for place in range(1, len(policies)):
+        near = [one for one in HIDING if place >= FAR or one != FAR_RELATION]
+        found.append((draw.choice(near),))
+    return tuple(found)
+
+
+def cell_name(policies: Sequence[str]) -> str:
+    """Return a cell as the first letters of its policies with a hyphen between them, such as ``s-m-cl-ch``."""
+    return "-".join(_LETTERS[one] for one in policies)
+
+
+_LETTERS = {"single_tool": "s", "multi_tool": "m", "clarify": "cl", "chat": "ch"}
