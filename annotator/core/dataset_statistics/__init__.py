@@ -1,0 +1,1 @@
+"""What dialogues consist of: labels, steps, tools, messages and constraints, counted over any number of them."""
