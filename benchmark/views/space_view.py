@@ -1,31 +1,14 @@
 """The space of tasks as a run's page shows it: a heat map by policy, place and information, and the 4^N pyramid."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from django.utils.translation import gettext as _
+from annotator.core.coverage import every_sequence
+from benchmark.core.scoring.space import SIGN
+from benchmark.views.pyramid import HEIGHT, Block, draw, names, shade, words
 
-from annotator.presentation.components.labels import label_of
-from benchmark.core.scoring.space import MAX_TASKS, SIGN, every_sequence
-
-#: Shades of a share; 0 is for nothing right.
-SHADES = 5
 #: Columns of the heat map.
 MAX_PLACES = 12
-#: The pyramid's width, and the height of its rows.
-_WIDTH, _HEIGHT, _GAP = 640.0, 34, 6
-
-
-@dataclass(frozen=True)
-class Block:
-    """One sequence of policies in the pyramid. ``css``: its shade; ``words``: what it says when pointed at."""
-
-    x: str
-    y: int
-    width: str
-    css: str
-    words: str
 
 
 def show_space(space: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,8 +31,8 @@ def heat_map(space: Mapping[str, Any]) -> tuple[list[int], list[tuple[str, str, 
     places = sorted({place for row in cells.values() for place in row})
     rows = [
         (
-            _words("policy", policy),
-            _words("information", information),
+            words("policy", policy),
+            words("information", information),
             [_cell(row.get(place)) for place in places],
         )
         for (policy, information), row in sorted(cells.items())
@@ -61,38 +44,18 @@ def _cell(counts: list[int] | None) -> tuple[str, str]:
     if counts is None:
         return "", ""
     right, of = counts
-    return f"{right}/{of}", f"heat-{_shade(right, of)}"
-
-
-def _shade(right: int, of: int) -> int:
-    return -(-right * SHADES // of) if of else 0
-
-
-def _words(kind: str, value: str) -> str:
-    return _(label_of(kind, value).text) if value else ""
+    return f"{right}/{of}", f"heat-{shade(right, of)}"
 
 
 def pyramid(space: Mapping[str, Any]) -> tuple[list[Block], int, int]:
     """Return the blocks of all sequences of one to four policies, the picture's height, and how many occur."""
     counts = space.get("sequences", {})
-    blocks = []
-    for length in range(1, MAX_TASKS + 1):
-        sequences = every_sequence(length)
-        width = _WIDTH / len(sequences)
-        y = (length - 1) * (_HEIGHT + _GAP)
-        for place, sequence in enumerate(sequences):
-            right, of = counts.get(SIGN.join(sequence), (0, 0))
-            css = f"heat-{_shade(right, of)}" if of else "absent"
-            gap = min(1.0, width / 8)
-            blocks.append(
-                Block(f"{place * width:.3f}", y, f"{width - gap:.3f}", css, f"{names(sequence)}: {right}/{of}")
-            )
-    return blocks, MAX_TASKS * (_HEIGHT + _GAP) - _GAP, len(counts)
 
+    def show(sequence: tuple[str, ...]) -> tuple[str, str]:
+        right, of = counts.get(SIGN.join(sequence), (0, 0))
+        return f"heat-{shade(right, of)}" if of else "absent", f"{right}/{of}"
 
-def names(sequence: tuple[str, ...]) -> str:
-    """Return a sequence of policies in words."""
-    return " → ".join(_words("policy", policy) for policy in sequence)
+    return draw(show), HEIGHT, len(counts)
 
 
 def sequence_rows(space: Mapping[str, Any]) -> list[tuple[str, int, int]]:

@@ -3,11 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from annotator.core.schema.documents import Policy
+from annotator.core.coverage import MAX_TASKS
 from benchmark.core.scoring.counts import Tally
 
-#: Tasks of a sequence, as in MMTB's table 1.
-MAX_TASKS = 4
 #: Between the parts of a cell's name.
 SIGN = "|"
 
@@ -26,11 +24,3 @@ def space_of(entries: Iterable[tuple[Sequence[str | None], str | None, bool]]) -
         if len(policies) <= MAX_TASKS and None not in policies:
             sequences.add(SIGN.join(map(str, policies)), right)
     return {"tasks": tasks.as_json(), "sequences": sequences.as_json()}
-
-
-def every_sequence(length: int) -> list[tuple[str, ...]]:
-    """Return all sequences of so many policies, those with the same beginning next to each other."""
-    found: list[tuple[str, ...]] = [()]
-    for _ in range(length):
-        found = [(*sequence, policy.value) for sequence in found for policy in Policy]
-    return found

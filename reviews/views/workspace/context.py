@@ -21,12 +21,14 @@ from annotator.presentation.components.labels import words_of
 from annotator.presentation.dialogue import INFORMATION_LABELS, POLICY_LABELS, StepView, TaskView
 from annotator.presentation.findings import arrange_findings
 from annotator.presentation.graph import Pair
+from annotator.presentation.toolset import FunctionView
 from annotator.services.access.blindness import veil
 from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.composites import COMPOSITE
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.dialogues.suggestion_decisions import ghosts_of
+from annotator.services.dialogues.variants import variants_of
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest
 from reviews.core.protocols import StageKind
@@ -47,6 +49,7 @@ from reviews.views.workspace.next_item import assets_version
 from reviews.views.workspace.review_tab import review_context
 from reviews.views.workspace.shown_dialogue import dialogue_version
 from reviews.views.workspace.suggestions import proposals_of, suggested_context
+from reviews.views.workspace.toolset_editor import function_editor
 
 _LINKS = (
     "edit", "undo", "redo", "reset", "heartbeat", "release", "skip", "waive", "unwaive", "look", "comment", "form",
@@ -57,7 +60,16 @@ MAX_ACTIVE_SECONDS = 1800
 #: A placeholder for the slot's id: the URLs are resolved once for all slots.
 _ANY_SLOT = "0" * 12
 #: Edits that open what they create.
-_OPENING = ("add_step", "duplicate_step", "add_task", "add_constraint", "add_round", "add_call")
+_OPENING = (
+    "add_step",
+    "duplicate_step",
+    "add_task",
+    "add_constraint",
+    "add_round",
+    "add_call",
+    "add_tool",
+    "duplicate_tool",
+)
 #: The tabs of the inspector.
 TABS = {
     "edit": gettext_lazy("Step"),
@@ -65,6 +77,8 @@ TABS = {
     "review": gettext_lazy("Review"),
     "comments": gettext_lazy("Discussion"),
 }
+#: Other names of tabs, by the kind of document.
+_OF_KIND = {"toolset": {"edit": gettext_lazy("Function")}}
 #: The pages of the reference drawer, which opens beside the inspector.
 REFERENCES = {
     "guideline": gettext_lazy("Guideline"),
@@ -143,10 +157,14 @@ def workbench_context(
         "assets": assets_version(),
         "tabs": [
             (key, label, f"{work_url}?at={quote(anchor, safe='')}&panel={key}")
-            for key, label in TABS.items()
+            for key, label in (TABS | _OF_KIND.get(bench.document["kind"], {})).items()
             if (key != "graph" or bench.document["kind"] == "multi_turn") and (key != "review" or not bench.disputed)
         ],
-        "references": [(key, label, f"{work_url}?panel={key}") for key, label in REFERENCES.items()],
+        "references": [
+            (key, label, f"{work_url}?panel={key}")
+            for key, label in REFERENCES.items()
+            if key != "tools" or bench.document["kind"] != "toolset"
+        ],
         "reference": reference,
         "is_training": is_training_slot(work.slot),
         "guideline": latest_guideline(work.slot.project),
@@ -198,6 +216,7 @@ def workbench_context(
         "undoable": undoable,
         "redoable": redoable,
         "revisions": _revisions(request, bench) if reference == "revisions" else [],
+        "variants": variants_of(actor=request.user, dialogue=bench.dialogue) if reference == "revisions" else [],
     }
 
     @cache
@@ -224,6 +243,8 @@ def workbench_context(
         context["task"] = selected
         if bench.document["kind"] == COMPOSITE:
             context |= composite_editor(bench, selected)
+    elif isinstance(selected, FunctionView):
+        context |= function_editor(selected)
     else:
         context |= case_editor(bench, selected)
     if panel == "edit":

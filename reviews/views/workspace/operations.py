@@ -11,6 +11,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Invalid
 from reviews.views.workspace.case_editor import expected_operation, parameter_operation, posted_fields
 from reviews.views.workspace.label_editor import label_operation
+from reviews.views.workspace.toolset_editor import function_operation
 
 #: Labels and texts that may be "not annotated": an empty choice means null.
 _NULLABLE = ("policy", "information", "answer_type", "language", "env_info", "scenario", "category", "now")
@@ -137,6 +138,11 @@ _BUILDERS = {
     "add_call": _fields("name", "after"),
     "delete_call": _fields(),
     "move_call": _by,
+    "set_function": function_operation,
+    "add_tool": _fields("name", "after"),
+    "duplicate_tool": _fields(),
+    "delete_tool": _fields(),
+    "move_tool": _by,
     "add_expected": _fields("name"),
     "delete_expected": _fields(),
 }

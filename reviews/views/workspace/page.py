@@ -41,6 +41,7 @@ from reviews.views.workspace.leaving import undo_url
 from reviews.views.workspace.next_item import is_asked_for, next_item
 from reviews.views.workspace.operations import operation_of
 from reviews.views.workspace.shown_dialogue import name_shown, outdated_tasks
+from reviews.views.workspace.toolset_editor import function_editor
 
 #: Edits of one field; the inspector keeps its shape.
 _TYPED = ("set", "set_arguments", "set_observation", "set_json", "set_code", "set_category")
@@ -342,10 +343,11 @@ _NOTHING = object()
 _HOLDING = {
     *_TYPED,
     *("set_argument_form", "set_label", "set_inferable", "set_parameters", "set_expected", "add_candidate"),
+    "set_function",
 }
 #: Fields of an edit that nobody typed.
 _PASSING = {
-    *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated")
+    *("csrfmiddlewaretoken", "op", "anchor", "at", "panel", "as", "was", "seen", "edit", "reshape", "annotated", "of")
 }
 #: Fields of a refused edit that are not repeated in the second try.
 _NOT_REPEATED = ("seen", "csrfmiddlewaretoken")
@@ -367,6 +369,17 @@ def _typed(request: PageRequest) -> str:
     if len(typed) == 1:
         return typed[0][1]
     return "\n".join(f"{key.rpartition(':')[2].removeprefix('/')}: {value}" for key, value in typed)
+
+
+def _refused_form(request: PageRequest, bench: Workbench, error: DomainError) -> dict[str, Any]:
+    """Return the context of the form of a function with the sentence at its field; empty for other edits."""
+    field, selected = error.details.get("field", ""), None
+    if request.POST.get("op") == "set_function" and field:
+        selected, __ = bench.view.select(request.POST.get("anchor"))
+    if selected is None:
+        return {}
+    shown = {"selected": selected, "at": selected.anchor, "edit_url": request.path}
+    return shown | function_editor(selected, request.POST, (field, error.sentence))
 
 
 def _refused(
@@ -406,14 +419,15 @@ def _refused(
     panel = request.POST.get("panel")
     at = request.POST.get("at") or anchor
     edge, circle = refused_edge(operation, error)
+    form = _refused_form(request, bench, error)
     if request.htmx:
-        context = {"refusal": refusal, "draft": bench.draft, "graph": None}
+        context = {"refusal": refusal, "draft": bench.draft, "graph": None} | form
         if panel == "graph" and circle:
             shown = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
             context = shown | {"refusal": refusal}
         response = render(request, "reviews/workspace/refusal.html", context, status=error.status)
     else:
-        context = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle))
+        context = workbench_context(request, bench, at=at, panel=panel, refused=(edge, circle)) | form
         response = render(request, "reviews/workspace/page.html", context | {"refusal": refusal}, status=error.status)
     response["X-Draft-Version"] = str(bench.draft.version)
     return response

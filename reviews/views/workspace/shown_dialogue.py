@@ -1,4 +1,7 @@
-"""The dialogue that a page shows already: an answer brings only the tasks that differ, and says what is current."""
+"""The dialogue that a page shows already: an answer brings only the tasks that differ, and says what is current.
+
+Of a toolset, it brings only the functions that differ.
+"""
 
 from typing import Any
 
@@ -8,6 +11,7 @@ from django.utils.translation import get_language
 from annotator.core.schema.canonical import value_hash
 from annotator.presentation.components.anchors import dom_id
 from annotator.presentation.dialogue import DialogueView, StepView, TaskView
+from annotator.presentation.toolset import FunctionView
 from annotator.services.custom_fields import fields_of
 from annotator.views.pages import PageRequest
 from reviews.services.submission.workbench import Workbench
@@ -18,8 +22,9 @@ from reviews.views.workspace.next_item import assets_version
 HEADER = "X-Dialogue"
 #: The answer then names the DOM id of the current part, blank if there is none.
 CURRENT = "X-Current"
-#: With more tasks, a version has one hash for all of them: no header becomes too long.
-MAX_TASKS = 100
+#: With more tasks, their hashes are shorter; with more than the second number, they have one: no header gets too long.
+MAX_TASKS, MAX_BLOCKS = 100, 512
+_SHORT = 11
 
 
 def dialogue_version(bench: Workbench) -> str:
@@ -33,30 +38,36 @@ def dialogue_version(bench: Workbench) -> str:
     view = bench.view
     made_of = [
         (bench.draft.public_id, bench.draft.toolset_revision_id, get_language(), assets_version()),
-        [(key, value) for key, value in bench.document.items() if key != "tasks"],
-        (fields_of(bench.work.slot.project), view.general, [task.id for task in view.tasks]),
+        [(key, value) for key, value in bench.document.items() if key not in ("tasks", "tools")],
+        (fields_of(bench.work.slot.project), view.general, [block.id for block in view.blocks]),
     ]
-    tasks = [value_hash(repr(_shown(task))) for task in view.tasks]
-    return " ".join([value_hash(repr(made_of)), *(tasks if len(tasks) <= MAX_TASKS else [value_hash(tasks)])])
+    blocks = [value_hash(repr(_shown(block))) for block in view.blocks]
+    if len(blocks) > MAX_BLOCKS:
+        blocks = [value_hash(blocks)]
+    elif len(blocks) > MAX_TASKS:
+        blocks = [one[:_SHORT] for one in blocks]
+    return " ".join([value_hash(repr(made_of)), *blocks])
 
 
-def _shown(task: TaskView) -> list[Any]:
+def _shown(task: TaskView | FunctionView) -> list[Any]:
+    if isinstance(task, FunctionView):
+        return [task.data, task.findings, len(task.parameters)]
     return [task.data, task.topology, task.findings, *((step.findings, step.response) for step in task.steps)]
 
 
-def outdated_tasks(request: PageRequest, view: DialogueView, version: str) -> list[TaskView] | None:
-    """Return the tasks of which the page that asks shows another version; None if it needs the whole dialogue."""
+def outdated_tasks(request: PageRequest, view: DialogueView, version: str) -> list[TaskView | FunctionView] | None:
+    """Return the tasks or functions of which the page shows another version; None if it needs the whole dialogue."""
     shown, newest = request.headers.get(HEADER, "").split(" "), version.split(" ")
     if not version:
         return None
     if shown == newest:
         return []
-    if shown[0] != newest[0] or len(shown) != len(newest) or len(newest) != len(view.tasks) + 1:
+    if shown[0] != newest[0] or len(shown) != len(newest) or len(newest) != len(view.blocks) + 1:
         return None
-    return [task for task, one, other in zip(view.tasks, shown[1:], newest[1:], strict=True) if one != other]
+    return [task for task, one, other in zip(view.blocks, shown[1:], newest[1:], strict=True) if one != other]
 
 
-def name_shown(response: HttpResponse, version: str, selected: TaskView | StepView | None) -> None:
+def name_shown(response: HttpResponse, version: str, selected: TaskView | StepView | FunctionView | None) -> None:
     """Tell the page which version it shows now, and which part is current."""
     anchor = selected.anchor if selected else ""
     response[HEADER] = version

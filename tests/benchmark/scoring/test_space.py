@@ -2,7 +2,8 @@
 
 from django.urls import reverse
 
-from benchmark.core.scoring.space import every_sequence, space_of
+from annotator.core.coverage import every_sequence
+from benchmark.core.scoring.space import space_of
 from benchmark.models import Run
 from benchmark.views.space_view import heat_map, pyramid, sequence_rows
 
