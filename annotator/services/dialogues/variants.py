@@ -2,7 +2,7 @@
 confirms that they say the same.
 
 Nothing is stored when a variant changes: whether two agree follows from their newest revisions, so edits of one never
-wait for edits of another. A disagreement is a finding of both: see ``variant_findings``.
+wait for edits of another. A disagreement is a finding of both: see ``variant_comparison``.
 """
 
 from collections import defaultdict
@@ -14,15 +14,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from annotator.core.comparison.variant_staleness import is_copy
 from annotator.core.comparison.variants import shared_difference
 from annotator.errors import Conflict, Hidden, Invalid
-from annotator.models import Dialogue, Finding, Project, Revision, Role, User, VariantMatch
+from annotator.models import Dialogue, Project, Revision, Role, User, VariantMatch
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_role
 from annotator.services.dialogues.revisions import lock_dialogue
 from annotator.services.history.events import append_event
 
-CHECK = "dialogue.variant"
 #: Roles that may confirm that two variants say the same.
 MATCHERS = {Role.ADMINISTRATOR, Role.SENIOR_REVIEWER}
 
@@ -34,15 +34,15 @@ class Variant:
     dialogue: Dialogue
     #: Why the two do not agree, as a sentence; blank if they do.
     why: str
-    #: Whether a shared part differs and must be edited; otherwise confirming is enough.
+    #: Whether one of them must be edited first: a shared part differs, or one is a copy that nobody has translated yet.
     shared: bool = False
 
 
 def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[Variant]]:
     """Return {key of each published dialogue of these groups: its other variants}.
 
-    A rejected dialogue agrees with all, since nobody can edit it any more. Gold items are variants of one another, like
-    the dialogues that they replace.
+    A rejected dialogue agrees with all, since nobody can edit it any more, except with a copy of it that is not
+    translated. Gold items are variants of one another, like the dialogues that they replace.
     """
     wanted = {group for group in groups if group}
     if not wanted:
@@ -85,15 +85,6 @@ def variants_of(*, actor: User, dialogue: Dialogue) -> list[Variant]:
     return [one for one in found if one.dialogue.pk in visible]
 
 
-def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
-    """Return unsaved findings about variants, visible to the actor, that do not agree with the dialogue."""
-    return [
-        Finding(dialogue=dialogue, revision=dialogue.head, check_id=CHECK, severity="warning", message=one.why[:1000])
-        for one in variants_of(actor=actor, dialogue=dialogue)
-        if one.why
-    ]
-
-
 def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[str, str]) -> VariantMatch:
     """Record that the newest revisions of two variants say the same.
 
@@ -117,6 +108,8 @@ def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[s
         if difference := shared_difference(mine.document(), theirs.document()):
             sentence = _("The variants differ in a part that they must share: %(difference)s. Edit one of them first.")
             raise Invalid(sentence % {"difference": difference})
+        if is_copy(mine.document(), theirs.document()):
+            raise Invalid(_not_translated(max(locked.values(), key=lambda one: one.pk)))
         first, second = sorted((mine, theirs), key=lambda one: one.dialogue_id)
         match, made = VariantMatch.objects.get_or_create(first=first, second=second, defaults={"author": actor})
         if made:
@@ -135,10 +128,25 @@ def match_variants(*, actor: User, dialogue: Dialogue, other: str, seen: tuple[s
     return match
 
 
+def _not_translated(copy: Dialogue) -> str:
+    sentence = _("The language variant %(variant)s is still a copy. Translate its texts first.")
+    return sentence % {"variant": copy.external_id}
+
+
 def _why(mine: Dialogue, theirs: Dialogue, firsts: dict[int, str], matched: set[frozenset[str]]) -> tuple[str, bool]:
     """Return why two variants do not agree, as a sentence, and whether a shared part differs."""
     one, other = mine.head, theirs.head
-    if one is None or other is None or DialogueStatus.REJECTED in (mine.status, theirs.status):
+    if one is None or other is None:
+        return "", False
+    copy = max(mine, theirs, key=lambda one: one.pk)
+    # Also if the dialogue that was copied is rejected: the copy is still in the wrong language.
+    if (
+        copy.status != DialogueStatus.REJECTED
+        and mine.language != theirs.language
+        and is_copy(one.document(), other.document())
+    ):
+        return _not_translated(copy), True
+    if DialogueStatus.REJECTED in (mine.status, theirs.status):
         return "", False
     if (mine.policies, mine.topologies, mine.information) != (theirs.policies, theirs.topologies, theirs.information):
         sentence = _("The language variant %(variant)s has different labels. Make them equal.")

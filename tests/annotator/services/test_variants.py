@@ -12,7 +12,8 @@ from annotator.core.comparison.variants import shared_difference
 from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Dialogue, VariantMatch
 from annotator.services.dialogues.revisions import lock_dialogue, revise
-from annotator.services.dialogues.variants import CHECK, match_variants, variants_of
+from annotator.services.dialogues.variant_comparison import CHECK
+from annotator.services.dialogues.variants import match_variants, variants_of
 from annotator.services.history.events import broken_links
 from tests.annotator.case_documents import case
 from tests.factories import Team, make_dialogue, make_document
