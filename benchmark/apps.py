@@ -12,7 +12,12 @@ class BenchmarkConfig(AppConfig):
         from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.services import plays, webhook_messages  # noqa: F401
         from benchmark.services.composing import where_composed
+        from benchmark.services.constructing.runner import record_construction
+        from benchmark.services.constructing.sources import where_constructed
+        from benchmark.services.dataset_statistics import selections  # noqa: F401
+        from benchmark.services.generation import runner as generation_runner  # noqa: F401
         from benchmark.services.imports import recognising, runner, trials, upload_retention  # noqa: F401
+        from benchmark.services.imports.publishing import AFTER_PUBLISHING
         from benchmark.services.inference import baselines  # noqa: F401
         from benchmark.services.inference import runner as inference_runner  # noqa: F401
         from benchmark.services.project_data import export  # noqa: F401
@@ -24,15 +29,18 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.runs import file_retention, rescoring, scoring, withdrawn  # noqa: F401
         from benchmark.services.similarity.search import found_on_import
         from benchmark.views.answers import links_to_answers
+        from benchmark.views.generations import links_to_generation
         from benchmark.views.similar import links_to_group
         from reviews.services.gold.creation import PUBLIC_IN
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
         from reviews.views.dialogues import MORE_LINKS
 
+        AFTER_PUBLISHING.append(record_construction)
         BEFORE_RESTORING.append(refuse_if_planned)
         BEFORE_STORING.append(forget_outdated)
-        MORE_LINKS.extend((links_to_answers, links_to_group))
+        MORE_LINKS.extend((links_to_answers, links_to_generation, links_to_group))
         PROJECT_RECORDS.extend((archive_problems, errata_problems))
         PUBLIC_IN.append(where_released)
         PUBLIC_IN.append(where_composed)
+        PUBLIC_IN.append(where_constructed)
         FOUND_ON_IMPORT.append(found_on_import)

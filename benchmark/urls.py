@@ -8,12 +8,18 @@ from benchmark.views import (
     baselines,
     board_files,
     composites,
+    construction,
+    coverage,
+    dataset_statistics,
     errata,
     exports,
+    generation_page,
+    generations,
     imports,
     inference,
     jobs,
     plays,
+    prompts,
     public_errata,
     release_differences,
     releases,
@@ -24,11 +30,14 @@ from benchmark.views import (
 )
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
+_GENERATIONS = "p/<slug:slug>/generations/"
 _RUN = "p/<slug:slug>/runs/<str:public_id>/"
 _RELEASE = "p/<slug:slug>/releases/<str:public_id>/"
 
 urlpatterns = [
     path("p/<slug:slug>/dialogues/export/", exports.dialogue_export, name="dialogue-export"),
+    path("p/<slug:slug>/coverage/", coverage.coverage, name="coverage"),
+    path("p/<slug:slug>/dialogues/statistics/", dataset_statistics.dialogue_statistics, name="dialogue-statistics"),
     path("p/<slug:slug>/similar/", similar.similar_list, name="similar-list"),
     path("p/<slug:slug>/similar/settings/", similar.similar_settings, name="similar-settings"),
     path("p/<slug:slug>/similar/<str:public_id>/", similar.similar_group, name="similar-group"),
@@ -38,7 +47,16 @@ urlpatterns = [
     path(_IMPORT + "preview/", imports.import_preview, name="import-preview"),
     path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),
     path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
+    path("p/<slug:slug>/construct-cases/", construction.construct_cases, name="construct-cases"),
     path("p/<slug:slug>/composites/", composites.composite_list, name="composite-list"),
+    path(_GENERATIONS, generations.generation_list, name="generation-list"),
+    path(_GENERATIONS + "new/", generations.generation_start, name="generation-start"),
+    path(_GENERATIONS + "acceptance/", generations.generation_figures, name="generation-figures"),
+    path(_GENERATIONS + "prompts/", prompts.prompt_list, name="prompt-list"),
+    path(_GENERATIONS + "prompts/<str:purpose>/", prompts.prompt, name="prompt"),
+    path(_GENERATIONS + "<str:public_id>/", generation_page.generation_detail, name="generation"),
+    path(_GENERATIONS + "<str:public_id>/calls/<str:number>/", generations.generation_call, name="generation-call"),
+    path(_GENERATIONS + "<str:public_id>/answers.jsonl", generations.generation_records, name="generation-records"),
     path("p/<slug:slug>/dialogues/<str:public_id>/play/", plays.dialogue_play, name="dialogue-play"),
     path("p/<slug:slug>/dialogues/<str:public_id>/answers/", answers.dialogue_answers, name="dialogue-answers"),
     path("work/<str:slot>/play/", plays.workspace_play, name="workspace-play"),
@@ -46,6 +64,7 @@ urlpatterns = [
     path("p/<slug:slug>/releases/settings/", releases.release_settings, name="release-settings"),
     path(_RELEASE, releases.release_detail, name="release-detail"),
     path(_RELEASE + "dialogues/", releases.release_items, name="release-items"),
+    path(_RELEASE + "statistics/", dataset_statistics.release_statistics, name="release-statistics"),
     path(_RELEASE + "archive.zip", releases.release_download, name="release-download"),
     path(_RELEASE + "diff/", release_differences.release_diff, name="release-diff"),
     path(_RELEASE + "diff.json", release_differences.release_diff_file, {"form": "json"}, name="release-diff-json"),

@@ -18,11 +18,14 @@ class ReviewsConfig(AppConfig):
         from reviews.services.protocols.versions import REPLACED
         from reviews.services.queue.claims import count_claims, extend_claims
         from reviews.services.sampling import draws  # noqa: F401
+        from reviews.services.toolset_review.waiting import follow_toolset
+        from reviews.services.transitions.moves import VERIFIED
         from reviews.services.transitions.sealing import blind_for, reviewed_blind
 
         COUNT_OPEN_WORK.append(count_claims)
         RESTORED.append(extend_claims)
         REPLACED.append(retire_with_stages)
+        VERIFIED.append(follow_toolset)
         BLIND.append(blind_for)
         REVIEWED_BLIND.append(reviewed_blind)
         RECORDS.append(record_problems)

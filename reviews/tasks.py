@@ -10,6 +10,7 @@ from reviews.services.sampling.draws import draw_where_upstream_is_done
 from reviews.services.statistics.alarms import watch_all_discrepancies
 from reviews.services.statistics.all_counts import fold
 from reviews.services.submission.take_back import forget_forms
+from reviews.services.toolset_review.waiting import verify_all_waiting
 
 #: Importing this module registers the jobs of these kinds.
 JOBS = (_PLANS,)
@@ -45,3 +46,9 @@ def rewind_cursors() -> None:
 def draw_samples() -> None:
     """Draw a sample wherever no more items can enter the population."""
     draw_where_upstream_is_done()
+
+
+@shared_task(name="reviews.tasks.verify_waiting")
+def verify_waiting() -> None:
+    """Verify dialogues that waited for their toolset."""
+    verify_all_waiting()

@@ -16,6 +16,7 @@ from reviews.views import (
     project,
     saved_views,
     training,
+    variants,
 )
 from reviews.views.adjudication import claiming, disputes, review_sessions
 from reviews.views.protocol import editor as protocol_editor
@@ -26,6 +27,7 @@ from reviews.views.toolsets import detail as toolset_detail
 from reviews.views.toolsets import lists as toolset_lists
 from reviews.views.toolsets.choosing import toolset_choose
 from reviews.views.toolsets.importing import toolset_import
+from reviews.views.toolsets.review import toolset_review, toolset_send
 from reviews.views.workspace import decision_tree, graph, leaving, replays, runs, submission, validators
 from reviews.views.workspace import page as workspace
 
@@ -88,8 +90,10 @@ urlpatterns = [
     path(_TOOLSETS + "categories/", toolset_lists.toolset_categories, name="toolset-categories"),
     path(_TOOLSETS + "choose/", toolset_choose, name="toolset-choose"),
     path(_TOOLSETS + "import/", toolset_import, name="toolset-import"),
+    path(_TOOLSETS + "review/", toolset_review, name="toolset-review"),
     path(_TOOLSETS + "<str:public_id>/", toolset_detail.toolset_detail, name="toolset"),
     path(_TOOLSETS + "<str:public_id>/details/", toolset_detail.toolset_details, name="toolset-details"),
+    path(_TOOLSETS + "<str:public_id>/send/", toolset_send, name="toolset-send"),
     path(_P + "history/", history.history_list, name="history-list"),
     path(_P + "history/events.jsonl", history.history_export, name="history-export"),
     path(_P + "next/", workspace.work_next, name="work-next"),
@@ -103,7 +107,9 @@ urlpatterns = [
     path(_DIALOGUE + "comments/", comments.dialogue_comment, name="dialogue-comment"),
     path(_DIALOGUE + "comments/<str:comment>/", comments.comment_resolve, name="comment-resolve"),
     path(_DIALOGUE + "comments/<str:comment>/edit/", comments.comment_edit, name="comment-edit"),
-    path(_DIALOGUE + "variant/", dialogues.match_variant, name="variant-match"),
+    path(_DIALOGUE + "variant/", variants.match_variant, name="variant-match"),
+    path(_DIALOGUE + "variants/", variants.variant_make, name="variant-make"),
+    path(_DIALOGUE + "variants/<str:other>/", variants.variant, name="variant"),
     path(_DIALOGUE + "changes/", dialogues.revision_diff, name="revision-diff"),
     path(_DIALOGUE + "tasks/<str:task>/paths/", decision_tree.decision_tree, name="decision-tree"),
     path(_DIALOGUE + "validators/<str:constraint>/", validators.validator, name="validator"),

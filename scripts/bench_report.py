@@ -52,6 +52,7 @@ FIGURES = (
     Figure("search_zh_rare", "search, rare Chinese name", "ms", 60),
     Figure("search_filter", "search with filters", "ms", 60),
     Figure("dashboard", "project dashboard", "ms", 60),
+    Figure("coverage", "coverage, entries counted", "ms", 50),
     Figure("home", "my work", "ms"),
     Figure("api_list", "API list, 50 dialogues", "ms", 60),
     Figure("api_status", "API status", "ms"),
@@ -59,8 +60,8 @@ FIGURES = (
     Figure("export_rss", "release, largest process", "MB"),
 )
 
-#: Figures that must not grow with the size of a project.
-SCALING = tuple(figure.key for figure in FIGURES if figure.unit == "ms")
+#: Figures that must not grow with the size of a project. The coverage is counted from an index with all dialogues.
+SCALING = tuple(figure.key for figure in FIGURES if figure.unit == "ms" and figure.key != "coverage")
 
 
 @dataclass

@@ -49,6 +49,7 @@ def measure(database: str, size: int, records: Path, data: Path, url: str, amoun
     measured.values |= {"import_rss": peak} | job_rates(site.ask("jobs")["jobs"], {"import": "import"})
     measured.values |= job_rates(site.ask("jobs")["jobs"], {"near_duplicates": "near_duplicates"})
     measured.notes["version"] = site.ask("analyze")["version"]
+    measured.times["coverage"] = site.ask("coverage")["seconds"]
     with site.serving() as port:
         load = Load(port, people, amounts)
         print_progress("  one person …")

@@ -5,6 +5,7 @@ Run ``python -m scripts.bench_site ACTION`` with the environment variables of th
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -118,6 +119,20 @@ def find_duplicate_claims() -> dict[str, Any]:
     }
 
 
+def coverage() -> dict[str, Any]:
+    """Count the entries of all sequences of policies several times. Return the seconds of each."""
+    from annotator.models import Project
+    from benchmark.services.coverage.counting import read_coverage
+
+    project = Project.objects.get(slug=SLUG)
+    seconds = []
+    for _ in range(20):
+        start = time.perf_counter()
+        read_coverage(project=project)
+        seconds.append(time.perf_counter() - start)
+    return {"seconds": seconds}
+
+
 def verify_all() -> dict[str, Any]:
     """Verify all dialogues of the project, so that they can be released."""
     from reviews.services.statistics.all_counts import fold_all
@@ -134,6 +149,7 @@ ACTIONS: dict[str, Callable[[], dict[str, Any]]] = {
     "middle-cursors": middle_cursors,
     "jobs": jobs,
     "find-duplicate-claims": find_duplicate_claims,
+    "coverage": coverage,
     "verify-all": verify_all,
 }
 

@@ -39,8 +39,10 @@ from benchmark.models import (
     EntryStatistic,
     ErrataLink,
     ErratumReport,
+    Generation,
     ImportBatch,
     Inference,
+    ModelCall,
     Prediction,
     PredictionFile,
     Release,
@@ -51,6 +53,8 @@ from benchmark.models import (
     SharedBoard,
     SimilarDialogue,
 )
+from benchmark.services.generation.requests import start_generation
+from benchmark.services.generation.templates import newest_templates
 from benchmark.services.inference.options import Options
 from reviews.models import (
     Claim,
@@ -163,6 +167,9 @@ def make_access_project() -> AccessProject:
         "free_slot": free.public_id,
         "dialogue": held.public_id,
         "toolset": head.toolset_revision.toolset.public_id,
+        "generation": _generation(team, head).public_id,
+        "generation_call": "1",
+        "purpose": "question",
         "revision": head.public_id,
         "other_revision": other.public_id,
         "slot": claim.slot.public_id,
@@ -409,6 +416,21 @@ def _preview(team: Team) -> ImportBatch:
         project=team.project, job=job, requester=team.administrator, filename="unknown.jsonl", file="imports/none2",
         preview=True,
     )  # fmt: skip
+
+
+def _generation(team: Team, head: Revision) -> Generation:
+    """A generation of which nothing is made yet, and whose roles people play."""
+    assert head.toolset_revision is not None
+    setup = {"name": "trip-3", "policies": ["chat"], "relations": [["explicit"]]}
+    made = start_generation(
+        actor=team.administrator, project=team.project, toolset=head.toolset_revision, setup=setup, players={},
+        work=False,
+    )  # fmt: skip
+    template = newest_templates(team.project)["first_task"]
+    ModelCall.objects.create(
+        generation=made, number=1, purpose="first_task", template=template, model="m", prompt="Go."
+    )
+    return made
 
 
 def _scores(release: Release, person: User) -> dict[str, str]:

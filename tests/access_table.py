@@ -21,11 +21,14 @@ api-comment-list                      401 404 404 200 200 200 200   401 404 404 
 api-comment-reopen                    401 405 405 405 405 405 405   401 404 404 200 200 200 200
 api-comment-resolve                   401 405 405 405 405 405 405   401 404 404 200 200 200 200
 api-compose                           401 404 404 403 403 403 200   401 404 404 403 403 403 400
+api-coverage                          401 404 404 200 200 200 200   401 404 404 403 403 403 200
+api-construct-cases                   401 405 405 405 405 405 405   401 404 404 403 403 403 400
 api-dialogue                          401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-answers                  401 404 404 404 404 404 404   401 405 405 405 405 405 405
 api-dialogue-count                    401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-export                   401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-dialogue-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-dialogue-statistics               401 404 404 200 200 200 200   401 404 404 202 202 202 202
 api-dialogue-tags                     401 405 405 405 405 405 405   401 404 404 403 403 200 200
 api-docs                              200 200 200 200 200 200 200   405 405 405 405 405 405 405
 api-draw                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -128,6 +131,7 @@ api-release-diff                      401 404 404 400 400 400 400   401 405 405 
 api-release-left-out                  401 404 404 403 403 200 200   401 405 405 405 405 405 405
 api-release-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 202
 api-release-settings                  401 404 404 403 403 403 200   401 404 404 403 403 403 200
+api-release-statistics                401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-similarity                        401 404 404 403 403 403 200   401 404 404 403 403 403 200
 api-replay                            401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-replay-list                       401 405 405 405 405 405 405   401 404 404 422 422 422 422
@@ -158,6 +162,7 @@ api-suggestion-list                   401 405 405 405 405 405 405   401 404 404 
 api-toolset                           401 404 404 200 200 200 200   401 404 404 403 403 403 409
 api-toolset-list                      401 404 404 200 200 200 200   401 404 404 403 403 403 201
 api-toolset-statistics                401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-toolset-review                    401 404 404 403 403 403 200   401 404 404 403 403 403 409
 api-toolset-preview                   401 405 405 405 405 405 405   401 404 404 403 403 403 200
 api-training                          401 404 404 200 200 200 200   401 404 404 403 403 403 200
 api-training-again                    401 405 405 405 405 405 405   401 404 404 409 409 409 409
@@ -166,6 +171,7 @@ api-training-person                   401 404 404 403 200 200 200   401 404 404 
 api-trial                             401 404 404 200 404 404 404   401 405 405 405 405 405 405
 api-trial-list                        401 405 405 405 405 405 405   401 404 404 422 422 422 422
 api-validator                         401 404 404 404 404 404 404   401 405 405 405 405 405 405
+api-variant-make                      401 405 405 405 405 405 405   401 404 404 403 403 403 201
 api-variant-list                      401 404 404 200 200 200 200   401 404 404 403 403 400 400
 api-webhook                           401 404 404 403 403 403 200   401 405 405 405 405 405 405
 api-webhook-again                     401 405 405 405 405 405 405   401 404 404 403 403 403 202
@@ -190,10 +196,12 @@ assignment-plan-detail                in  404 404 403 403 403 200   in  404 404 
 assignment-plan-undo                  in  404 404 405 405 405 405   in  404 404 403 403 403 409
 assignment-resume                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
 assignment-rules                      in  404 404 405 405 405 405   in  404 404 403 403 403 302
+coverage                              in  404 404 200 200 200 200   in  404 404 403 403 403 302
 similar-list                          in  404 404 403 403 200 200   in  404 404 405 405 405 405
 similar-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
 similar-group                         in  404 404 403 403 200 200   in  404 404 405 405 405 405
 composite-list                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
+construct-cases                       in  404 404 403 403 403 200   in  404 404 403 403 403 200
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
@@ -201,6 +209,8 @@ guideline-acceptance                  in  404 404 200 200 200 200   in  404 404 
 guideline-acceptance-setting          in  404 404 405 405 405 405   in  404 404 403 403 403 302
 saved-view                            in  404 404 302 302 302 302   in  404 404 403 403 403 302
 saved-view-list                       in  404 404 200 200 200 200   in  404 404 422 422 422 422
+toolset-review                        in  404 404 403 403 403 200   in  404 404 403 403 403 422
+toolset-send                          in  404 404 405 405 405 405   in  404 404 403 403 403 409
 toolset                               in  404 404 200 200 200 200   in  404 404 403 403 403 422
 toolset-list                          in  404 404 200 200 200 200   in  404 404 405 405 405 405
 toolset-categories                    in  404 404 403 403 403 200   in  404 404 403 403 403 302
@@ -216,11 +226,14 @@ training-new                          in  404 404 403 403 403 200   in  404 404 
 training-person                       in  404 404 403 200 200 200   in  404 404 403 403 403 302
 training-result                       in  404 404 200 404 200 200   in  404 404 405 405 405 405
 training-settings                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+variant                               in  404 404 404 404 404 404   in  404 404 405 405 405 405
+variant-make                          in  404 404 405 405 405 405   in  404 404 403 403 403 302
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
 dialogue-export                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-list                         in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-plan                         in  404 404 405 405 405 405   in  404 404 403 403 403 302
 dialogue-settle                       in  404 404 405 405 405 405   in  404 404 403 403 302 302
+dialogue-statistics                   in  404 404 200 200 200 200   in  404 404 302 302 302 302
 dialogue-tags                         in  404 404 405 405 405 405   in  404 404 403 403 302 302
 dialogue-replay                       in  404 404 404 404 404 404   in  404 404 404 404 404 404
 dialogue-play                         in  404 404 404 404 404 404   in  404 404 404 404 404 404
@@ -256,6 +269,14 @@ healthz                               200 200 200 200 200 200 200   405 405 405 
 history-export                        in  404 404 403 403 403 200   in  404 404 405 405 405 405
 history-list                          in  404 404 403 403 200 200   in  404 404 403 403 403 302
 home                                  in  200 200 200 200 200 200   in  405 405 405 405 405 405
+generation                            in  404 404 200 200 200 200   in  404 404 422 422 422 422
+generation-call                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
+generation-figures                    in  404 404 403 403 403 200   in  404 404 405 405 405 405
+generation-list                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
+generation-records                    in  404 404 403 403 403 200   in  404 404 405 405 405 405
+generation-start                      in  404 404 403 403 403 200   in  404 404 403 403 403 422
+prompt                                in  404 404 403 403 403 200   in  404 404 403 403 403 422
+prompt-list                           in  404 404 403 403 403 200   in  404 404 405 405 405 405
 import-cancel                         in  404 404 405 405 405 405   in  404 404 403 403 403 409
 import-detail                         in  404 404 403 403 403 200   in  404 404 403 403 403 409
 import-examples                       in  404 404 403 403 403 200   in  404 404 405 405 405 405
@@ -293,6 +314,7 @@ release-diff-json                     in  404 404 409 409 409 409   in  404 404 
 release-detail                        in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-download                      in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-list                          in  404 404 200 200 200 200   in  404 404 403 403 403 302
+release-statistics                    in  404 404 200 200 200 200   in  404 404 405 405 405 405
 release-settings                      in  404 404 403 403 403 200   in  404 404 403 403 403 302
 dialogue-answers                      in  404 404 404 404 404 404   in  404 404 405 405 405 405
 score-board-recount                   in  404 404 405 405 405 405   in  404 404 403 403 403 302
@@ -383,6 +405,8 @@ account_signup                        200 302 302 302 302 302 302   200 302 302 
 
 #: Links whose token is a secret, not an id: everyone who has one may read what it leads to.
 SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "shared-table"))
+#: Addresses whose values exist in every project.
+IN_EVERY_PROJECT = frozenset(("prompt",))
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
     "api-docs",
@@ -488,6 +512,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-release-archive": {"public_id": "release"},
     "api-release-diff": {"public_id": "release"},
     "api-release-left-out": {"public_id": "release"},
+    "api-release-statistics": {"public_id": "release"},
     "api-replay": {"public_id": "dialogue"},
     "api-replay-list": {"public_id": "dialogue"},
     "api-run": {"public_id": "dialogue"},
@@ -502,6 +527,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-trial-list": {"public_id": "dialogue"},
     "api-validator": {"public_id": "dialogue", "constraint": "task"},
     "api-variant-list": {"public_id": "dialogue"},
+    "api-variant-make": {"public_id": "dialogue"},
     "api-webhook": {"public_id": "webhook"},
     "api-webhook-again": {"public_id": "webhook"},
     "api-webhook-delivery": {"public_id": "webhook"},
@@ -525,6 +551,8 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},
     "example-mark": {"public_id": "dialogue"},
+    "variant": {"public_id": "dialogue", "other": "dialogue"},
+    "variant-make": {"public_id": "dialogue"},
     "variant-match": {"public_id": "dialogue"},
     "example-withdraw": {"public_id": "example"},
     "dialogue-comment": {"public_id": "dialogue"},
@@ -546,6 +574,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "error-report": {"public_id": "release"},
     "erratum-add": {"public_id": "release"},
     "erratum-decide": {"public_id": "release", "report": "erratum_report"},
+    "generation": {"public_id": "generation"},
+    "generation-call": {"public_id": "generation", "number": "generation_call"},
+    "generation-records": {"public_id": "generation"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -559,6 +590,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "release-detail": {"public_id": "release"},
     "release-diff": {"public_id": "release"},
     "release-items": {"public_id": "release"},
+    "release-statistics": {"public_id": "release"},
     "release-diff-html": {"public_id": "release"},
     "release-diff-json": {"public_id": "release"},
     "release-download": {"public_id": "release"},
@@ -578,6 +610,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
     "toolset-details": {"public_id": "toolset"},
+    "toolset-send": {"public_id": "toolset"},
     "training-item": {"public_id": "training"},
     "training-person": {"public_id": "person"},
     "training-result": {"result": "training_slot"},
@@ -629,15 +662,20 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-toolset": {"tools": [], "seen": 2},
     "api-toolset-preview": {"tools": []},
     "api-toolset-list": {"name": "Boats", "tools": [{"name": "sail"}]},
+    "toolset-review": {"action": "hop"},
     "toolset-categories": {"action": "add", "name": "Boats"},
     "toolset-details": {"name": "Boats"},
     "toolset-import": {"name": "Boats", "tools": '[{"name": "sail"}]'},
     "api-pause-list": {"stage": "cross_check"},
+    "api-coverage": {"dimension": "level", "value": "1", "wanted": 2},
+    "coverage": {"do": "target", "target": "level:1", "wanted": "2"},
     "api-similarity": {"threshold": 80, "seen": 80},
     "similar-settings": {"threshold": "80", "seen": "80"},
     "api-release-settings": {"seen": 0, "licence": "CC-BY-4.0"},
     "api-release-list": {"version": "2.0", "format": "wild"},
     "api-variant-list": {"variant": "none", "revision": "$revision", "variant_revision": "none"},
+    "api-variant-make": {"language": "zh"},
+    "variant-make": {"language": "zh"},
     "api-webhook-list": {"url": "https://hooks.example.org/", "events": ["dialogue.verified"]},
     "api-work-heartbeat": {"token": "$claim"},
     "api-work-release": {"token": "$claim"},

@@ -34,7 +34,7 @@ from annotator.services.access.permissions import load_dialogue, load_project, r
 from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.listing import veil_owners
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
-from annotator.services.dialogues.variants import variant_findings
+from annotator.services.dialogues.variant_comparison import variant_findings
 from annotator.services.projects import create_project, projects_changed_since, require_project_creator
 
 NOT_FOUND = OpenApiResponse(ErrorSerializer, "It doesn’t exist, or you can’t see it.")

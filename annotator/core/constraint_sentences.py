@@ -2,7 +2,35 @@
 
 from annotator.core.text import gettext_noop as _
 
+#: Of the construction of cases (``annotator/core/case_construction``).
+_CONSTRUCTION = (
+    _("Only constrained cases have a query, a reference trajectory and the code of tools."),
+    _("The case has no query."),
+    _("The case has no reference answer."),
+    _("The case does not say what its tools must return."),
+    _("The case has no reference trajectory."),
+    _("The reference trajectory has no call, or no accepted response at its end."),
+    _("The constraints of the case cannot be read, so its trajectory cannot be judged."),
+    _("The tool %(tool)s has no code."),
+    _("The reference trajectory does not solve the query: no call of %(tool)s returns “%(text)s”."),
+    _("The scenario has a single hop, so there is no order of calls."),
+    _("The scenario has no parallel calls."),
+    _("The trajectory calls no tool of the toolset."),
+    _("The trajectory first calls all its tools in one round."),
+    _("The trajectory has no two tools that it only calls together."),
+    _("The trajectory makes no parallel calls."),
+    _("No built-in validator fits the format of the response."),
+    _("No built-in validator fits the content of the response."),
+    _("Left out on request."),
+    _("Not drawn."),
+    _("No constraint remains with this seed. Use another seed, or a higher probability."),
+    _("The reference trajectory violates it. %(told)s"),
+    _("Its validator fails the trial. %(told_words)s"),
+    _("The id of the case would have %(length)s characters. The limit is %(most)s."),
+)
+
 CONSTRAINTS = (
+    *_CONSTRUCTION,
     _("The chains and groups of the constraints name %(number)s tools. The limit is %(most)s. Shorten them."),
     # The scenario.
     _(

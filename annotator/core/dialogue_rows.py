@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from annotator.core.coverage import sequence_of
 from annotator.core.findings import Finding
 from annotator.core.schema.labels import MAX_VALUE, labelled_parts
 from annotator.core.search import describe_document
@@ -28,6 +29,7 @@ class DialogueRow:
     language: str
     title: str
     policies: str
+    sequence: str = ""
     topologies: str
     information: str
     labels: str = ""
@@ -47,6 +49,7 @@ def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
         "language": labels.language or "",
         "title": labels.title,
         "policies": _listed(labels.policies),
+        "sequence": sequence_of(labels.policies),
         "topologies": _listed(labels.topologies),
         "information": _listed(labels.information),
         "labels": label_tokens(document),

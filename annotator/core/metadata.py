@@ -11,6 +11,9 @@ from annotator.core.schema.native_notes import NATIVE, native_notes
 MAX_ENTRIES = 32
 MAX_KEY = 80
 MAX_VALUE = 200
+#: Keys that have an entry whatever else a record has: the source of a constructed case, because people who review the
+#: case know the answer of its source.
+FIRST = frozenset({"constructed.source"})
 #: Objects in objects are read down to this depth.
 MAX_DEPTH = 3
 #: Characters of a dialogue's metadata in the search index.
@@ -33,10 +36,10 @@ def metadata_entries(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (key, value) of the metadata by which lists can be filtered, each once, at most MAX_ENTRIES.
 
     Keys of objects in objects are joined by dots; a list has an entry for each of its texts and numbers. Values are
-    single lines: texts as they are, numbers and booleans as JSON.
+    single lines: texts as they are, numbers and booleans as JSON. Those in FIRST come before others.
     """
     found: dict[tuple[str, str], None] = {}
-    for key, value in _leaves(_kept(document)):
+    for key, value in sorted(_leaves(_kept(document)), key=lambda leaf: leaf[0] not in FIRST):
         for one in value if isinstance(value, list) else [value]:
             text = _entry_text(key, one)
             if text:

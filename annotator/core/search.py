@@ -192,11 +192,31 @@ def _describe_case(document: Mapping[str, Any], index: bool) -> Labels:
     )
 
 
+def _describe_toolset(document: Mapping[str, Any], index: bool) -> Labels:
+    """Return the labels of a toolset: it has no tasks; its tools and their descriptions are found by the search."""
+    functions = [one["tool"].get("function", one["tool"]) for one in document["tools"]]
+    names = [function["name"] for function in functions]
+    texts = [*searched_metadata(document), *names, *(function.get("description") or "" for function in functions)]
+    return Labels(
+        policies=[],
+        topologies=[],
+        information=[],
+        task_count=0,
+        call_count=0,
+        switches=0,
+        language=document["language"],
+        tools=list(dict.fromkeys(names)),
+        title=_title([", ".join(names)]),
+        search_text=search_tokens(texts) if index else "",
+    )
+
+
 _DESCRIBED: dict[str, Callable[[Mapping[str, Any], bool], Labels]] = {
     "multi_turn": _describe_tasks,
     "single_task": _describe_single,
     "composite": _describe_composite,
     "constrained": _describe_case,
+    "toolset": _describe_toolset,
 }
 
 

@@ -220,6 +220,16 @@ FINDINGS = (
     _("The tasks of a similar composite are of one category; these are %(names_words)s."),
     _("The tasks of a cross composite are of different categories: %(names_words)s."),
     _("The calls need at least %(needed)s rounds, but only %(most)s are allowed."),
+    _("The toolset has %(count)s tools named %(name)s. Rename or delete all but one."),
+    _("%(name)s is required, but the schema does not describe it."),
+    _("The default does not fit the schema: %(problem)s."),
+    _("Say in a sentence what the tool does."),
+    _("Say what the parameter means, and in which unit or format."),
+    _("%(other)s has the same description. Say how the two differ."),
+    _("%(other)s has nearly the same name, and the same parameters. Say how the two differ."),
+    _("JSON Schema has no type “%(word)s”. Assay reads it by its usual meaning."),
+    _("The object has no properties, so any value is accepted. Describe what it may hold."),
+    _("The description lists choices (%(choices)s), but the schema accepts any text. Add an enum."),
 )
 
 #: Refusals of edits (``annotator/core/editing``).
@@ -270,6 +280,15 @@ EDITS = (
     _("Say why the task is replaced."),
     _("All dependencies of this task are already annotated."),
     _("This task has no calls, so its graph has no shape."),
+    _("This place cannot be set as text. Change the function by its form, or as JSON."),
+    _("A toolset has at least one function. Add another one before you delete this one."),
+    _("A toolset has at most %(most)s functions. Delete one first."),
+    _("This function was changed in the meantime. Reload the page, then make your changes again."),
+    _("Give it a name of at most %(limit)s characters."),
+    _("There is a parameter %(name)s already."),
+    _("Parameters can be added only to an object or a list of objects."),
+    _("The parameters are described by a reference. Add others to the JSON."),
+    _('“%(text)s” is not JSON. Write texts in quotes, as in "red".'),
 )
 
 #: What joins the words of a list.
@@ -314,4 +333,6 @@ WORDS = (
     *(_("a multiple of %(number)s"), _("text that matches %(pattern)s"), _("a list without duplicates")),
     *(_("at least %(number)s characters long"), _("at most %(number)s characters long")),
     *(_("a list of at least %(number)s items"), _("a list of at most %(number)s items")),
+    *(_("function %(name)s"), _("function %(id)s (missing)"), _("parameter %(path)s"), _("parameters")),
+    *(_("tools"), _("name"), _("description"), _("JSON"), _("required"), _("enum"), _("default")),
 )

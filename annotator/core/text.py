@@ -35,6 +35,11 @@ class Message:
             for name, value in self.values.items()
         }
 
+    @property
+    def english(self) -> str:
+        """The sentence as it is stored where only English is."""
+        return self.render(lambda text, plural, count: plural if plural and count != 1 else text)
+
     def to_json(self) -> dict[str, Any]:
         """Return the message as JSON, without what is empty."""
         values = {name: _stored(value) for name, value in self.values.items()}

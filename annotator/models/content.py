@@ -104,6 +104,8 @@ class Dialogue(models.Model):
     content_hash = models.CharField(max_length=64)
     title = models.CharField(max_length=160)
     policies = models.TextField(blank=True)  # ",single_tool,chat," in task order
+    #: The first four of them, up to a task without one: see ``annotator.core.coverage.sequence_of``.
+    sequence = models.CharField(max_length=60, blank=True, default="", db_default="")
     topologies = models.TextField(blank=True)
     information = models.TextField(blank=True)
     #: Labels of custom fields as lines “key=value”, between line ends.
@@ -173,6 +175,12 @@ class Dialogue(models.Model):
                 fields=["project", "variant_group"], condition=~Q(variant_group=""), name="dialogue_by_variant"
             ),
             models.Index(fields=["batch"], condition=Q(published=False), name="dialogue_unpublished"),
+            # Has all that the coverage counts, so that it does not read the rows.
+            models.Index(
+                fields=["project", "sequence", "status", "gold_role"],
+                condition=Q(published=True, archived_at__isnull=True),
+                name="dialogue_by_sequence",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -111,6 +111,8 @@ class Project(models.Model):
     #: Whether people must have accepted the guideline before they get work. Null is false: so SQLite adds the column
     #: without rewriting the table, which would lose its triggers.
     requires_acceptance = models.BooleanField(null=True)
+    #: The project in which the toolsets of this one are reviewed.
+    toolset_review = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 

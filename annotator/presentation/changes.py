@@ -266,6 +266,7 @@ _ITEMS: dict[str, Callable[[Any], str]] = {
     ),
     "constraints": _constraint_words,
     "reference_trajectory": _round_words,
+    "tools": lambda one: _("function %(name)s") % {"name": one["tool"].get("function", one["tool"])["name"]},
 }
 
 

@@ -188,6 +188,11 @@ class DialogueView:
             yield task
             yield from task.steps
 
+    @property
+    def blocks(self) -> Sequence[Any]:
+        """The parts that can be shown again one by one, because each has an id and is independent of the others."""
+        return self.tasks
+
     def select(self, at: str | None) -> tuple[Any, str]:
         """Mark the step, task or whole dialogue (None) at an anchor as the current part; return it and its anchor.
 

@@ -1,6 +1,6 @@
-"""A document of either kind for pages."""
+"""A document of any kind for pages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from annotator.core.checks.label import derive_policy
@@ -9,7 +9,14 @@ from annotator.core.execution.running import Execution
 from annotator.core.fields import CustomField
 from annotator.presentation.case import CallView, CaseView, present_case
 from annotator.presentation.dialogue import DialogueView, FindingView, StepView, TaskView, present_tasks
+from annotator.presentation.toolset import present_toolset
 from annotator.translation import place_name, translated_text
+
+#: Kinds that are not dialogues of tasks.
+_LAYOUTS: dict[str, Callable[[dict[str, Any], list[FindingView]], DialogueView]] = {
+    "constrained": present_case,
+    "toolset": present_toolset,
+}
 
 
 def present(
@@ -27,8 +34,7 @@ def present(
     """
     waivers = waivers or {}
     views = [_finding(f, waivers, document, fields) for f in findings]
-    lay_out = present_case if document["kind"] == "constrained" else present_tasks
-    view = lay_out(document, views)
+    view = _LAYOUTS.get(document["kind"], present_tasks)(document, views)
     calls = [call for each in view.rounds for call in each.calls] if isinstance(view, CaseView) else []
     steps = [step for task in view.tasks for step in task.steps]
     labelled: list[DialogueView | TaskView | StepView | CallView] = [view, *view.tasks, *steps, *calls]

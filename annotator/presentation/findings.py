@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from annotator.core.checks import all_checks
 from annotator.core.comparison.anchors import lineage
 from annotator.core.findings import keys_digest
-from annotator.presentation.case import CaseView
 from annotator.presentation.dialogue import DialogueView, FindingView
 
 #: Findings of one check that are shown as a group.
@@ -80,11 +79,7 @@ def arrange_findings(view: DialogueView, *, visits_waived: bool = False) -> Find
 
 def _places(view: DialogueView) -> Iterable[str]:
     """Yield the anchors of the parts, in order."""
-    for task in view.tasks:
-        yield task.anchor
-        yield from (step.anchor for step in task.steps)
-    if isinstance(view, CaseView):
-        yield from (part.anchor for part in view.parts)
+    yield from (part.anchor for part in view.parts)
 
 
 def _rank(anchor: str, ranks: dict[str, int]) -> int:

@@ -116,7 +116,9 @@ def _lacks(field: CustomField) -> Q:
     # Not Q(), which “or” would leave out.
     lacking = Q(pk__isnull=False)
     if field.scope in (Scope.TASK, Scope.ANSWER):
-        lacking &= ~Q(kind="constrained")
+        lacking &= ~Q(kind__in=("constrained", "toolset"))
+    if field.scope is Scope.CALL:
+        lacking &= ~Q(kind="toolset")
     if field.shown_if is not None:
         met = Q(pk__in=[])
         for value in field.shown_if.values:

@@ -6,6 +6,9 @@ from annotator.views.uploads import takes_files
 from benchmark.api import (
     boards,
     composites,
+    construction,
+    coverage,
+    dataset_statistics,
     endpoints,
     entries,
     errata,
@@ -31,6 +34,11 @@ _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 urlpatterns = [
     path("export/", list_exports.ListExport.as_view(), name="api-list-export"),
     path("projects/<slug:slug>/dialogues/export/", exports.DialogueExport.as_view(), name="api-dialogue-export"),
+    path(
+        "projects/<slug:slug>/dialogues/statistics/",
+        dataset_statistics.DialogueStatistics.as_view(),
+        name="api-dialogue-statistics",
+    ),
     path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
     path(_IMPORT + "confirm/", views.ImportConfirm.as_view(), name="api-import-confirm"),
@@ -42,7 +50,9 @@ urlpatterns = [
         "projects/<slug:slug>/export/archive/", project_data.ExportArchive.as_view(), name="api-project-export-archive"
     ),
     path("projects/<slug:slug>/deletion/", project_data.Deletion.as_view(), name="api-project-deletion"),
+    path("projects/<slug:slug>/constructed-cases/", construction.Construct.as_view(), name="api-construct-cases"),
     path("projects/<slug:slug>/composites/", composites.Compose.as_view(), name="api-compose"),
+    path("projects/<slug:slug>/coverage/", coverage.ProjectCoverage.as_view(), name="api-coverage"),
     path("projects/<slug:slug>/similarity/", similarity.Similarity.as_view(), name="api-similarity"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(
@@ -51,6 +61,7 @@ urlpatterns = [
         name="api-release-settings",
     ),
     path(_RELEASE, views.ReleaseDetail.as_view(), name="api-release"),
+    path(_RELEASE + "statistics/", dataset_statistics.ReleaseStatistics.as_view(), name="api-release-statistics"),
     path(_RELEASE + "left-out/", views.ReleaseLeftOut.as_view(), name="api-release-left-out"),
     path(_RELEASE + "diff/", release_differences.ReleaseDiff.as_view(), name="api-release-diff"),
     path(_RELEASE + "errata/", errata.ErratumAdd.as_view(), name="api-erratum-add"),

@@ -21,10 +21,13 @@ from annotator.services.jobs import jobs
 from benchmark.demo import (
     constrained_cases,
     errata,
+    generations,
+    language_variants,
     questions,
     scripted_endpoint,
     scripted_models,
     single_tasks,
+    toolset_reviews,
     toolsets,
     training,
     weeks,
@@ -32,6 +35,7 @@ from benchmark.demo import (
 from benchmark.demo.clock import Clock, using_clock, working_days
 from benchmark.demo.reviewing import Scenario
 from benchmark.models import Release
+from benchmark.services.coverage.targets import change_target
 from benchmark.services.imports.requests import start_import
 from benchmark.services.releases.requests import start_release
 from benchmark.services.releases.settings import change_settings
@@ -84,6 +88,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         jobs.run(batch.job_id)
         toolsets.describe(FOLDER, project, people["ingrid"])
         toolsets.import_ferries(FOLDER, project, people["ingrid"])
+        _import_candidates(people["ingrid"], project, language_variants.FILE, "wild")
         log("Imported candidates.")
         scenario = Scenario(
             project=project,
@@ -106,7 +111,10 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         log("Published release 0.1.")
         weeks.play_after_release(scenario)
         questions.play(scenario)
+        language_variants.play(scenario)
         log("Answered custom fields and suggested values.")
+        toolset_reviews.play(project, people, clock, unfinished=toolsets.FERRIES)
+        log("Reviewed toolsets.")
         constrained_cases.play(Project.objects.get(slug=HARBOUR), people, log=log, advance=clock.advance)
         single_tasks.play(desks, people, log=log, advance=clock.advance)
         releases = list(Release.objects.order_by("pk").select_related("project", "requester"))
@@ -114,6 +122,7 @@ def load_demo(*, log: Callable[[str], None]) -> Project:
         scripted_endpoint.play(releases, log)
         release.refresh_from_db()
         errata.play(release, people["chen"], log)
+        generations.play(project, people, log=log)
     weeks.leave_half_finished(scenario)
     training.set_up(scenario, exempt=people["emeka"])
     fold_all()
@@ -148,6 +157,9 @@ def _make_people() -> dict[str, User]:
             Project.objects.filter(pk=project.pk).update(time_zone=entry["time_zone"])
             adopt_preset(actor=None, project=project, preset=entry.get("preset", "c3"), **entry.get("options", {}))
             change_settings(actor=None, project=project, **entry["releases"])
+            for dimension, values in entry.get("targets", {}).items():
+                for value, wanted in values.items():
+                    change_target(actor=None, project=project, dimension=dimension, value=value, wanted=wanted)
         for member in data["people"]:
             for membership in member["memberships"]:
                 if membership["project"] == entry["slug"]:

@@ -7,6 +7,8 @@ from annotator.models import Project, Toolset, User
 from annotator.services.toolsets.details import Details, change_details, newest
 from annotator.services.toolsets.importing import import_toolset, read_description
 
+#: The name of the toolset from an OpenAPI document.
+FERRIES = "Island ferries"
 LICENCE, SOURCE = "CC0-1.0", "Written for the demo"
 
 

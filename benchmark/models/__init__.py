@@ -1,6 +1,17 @@
 """Tables of imports, releases and runs of models."""
 
+from benchmark.models.coverage import CoverageTarget, TargetDimension
 from benchmark.models.errata import ErrataLink, Erratum, ErratumReport, NotReopened, ReportState
+from benchmark.models.generation import (
+    CallState,
+    Chooser,
+    Generation,
+    GenerationStatus,
+    ModelCall,
+    PromptTemplate,
+    RoleModel,
+)
+from benchmark.models.generation_work import Proposal, ProposalOutcome, Recording
 from benchmark.models.inference import (
     BaselineEntry,
     BaselineState,

@@ -17,6 +17,7 @@ from annotator.services.jobs.jobs import cancel_job
 from annotator.services.jobs.reading import jobs_of, load_job
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import ImportBatch, Inference, PredictionFile, Release
+from benchmark.services.dataset_statistics.selections import KIND as DATASET_STATISTICS
 from benchmark.views.paging import page_of, watches
 
 PAGE = 30
@@ -57,8 +58,9 @@ def _context(request: PageRequest, page: Any, busy: bool) -> dict[str, Any]:
 
 def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
     """Return, by job, the name of its subject and the page that shows it."""
-    # Jobs that an import started name it.
-    following = {job.pk: job.parameters["import"] for job in jobs if "import" in job.parameters}
+    # Jobs that an import started, or that started one, name it.
+    named = {job.pk: job.parameters.get("import") or job.result.get("import") for job in jobs}
+    following = {job: name for job, name in named.items() if name}
     out = {}
     batches = ImportBatch.objects.filter(Q(job__in=jobs) | Q(public_id__in=following.values()), project=project)
     for batch in batches:
@@ -72,6 +74,13 @@ def _links(project: Project, jobs: list[Job]) -> dict[int, tuple[str, str]]:
         )
     for file in PredictionFile.objects.filter(job__in=jobs).defer("notes"):
         out[file.job_id] = (file.filename, reverse("prediction-file", args=[project.slug, file.public_id]))
+    out |= {
+        job.pk: (
+            _("Dialogues"), f"{reverse('dialogue-statistics', args=[project.slug])}?{job.parameters['filters']}"
+        )
+        for job in jobs
+        if job.kind == DATASET_STATISTICS
+    }  # fmt: skip
     # An inference that was continued has had several jobs.
     asked = {job.pk: job.parameters["inference"] for job in jobs if "inference" in job.parameters}
     inferences = {one.public_id: one for one in Inference.objects.filter(public_id__in=asked.values())}

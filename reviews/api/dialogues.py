@@ -24,6 +24,7 @@ FILTERS = [
     OpenApiParameter("policy", enum=[str(one) for one in Policy]),
     OpenApiParameter("topology", enum=listing.TOPOLOGIES),
     OpenApiParameter("information", enum=[str(one) for one in Information]),
+    OpenApiParameter("sequence", description="Policies of the first one to four tasks, such as “single_tool,chat”."),
     OpenApiParameter("language", enum=list(listing.LANGUAGES)),
     OpenApiParameter("owner", description="Public id of a person; only yours if you are an annotator."),
     OpenApiParameter("problems", enum=list(listing.PROBLEMS)),

@@ -38,6 +38,10 @@ from annotator.services.toolsets.storing import MAX_NAME
 from annotator.translation import translated
 from reviews.api.serializers import ObjectField
 from reviews.services.cycles import toolset_changes
+from reviews.services.toolset_review.sending import MAX_SENT, send_to_review
+from reviews.services.toolset_review.settings import review_project
+from reviews.services.toolset_review.states import counts_of, unsent
+from reviews.services.transitions.verified_tools import waiting_for_tools
 
 _FILTERS = [
     OpenApiParameter("q", str, description="Part of a name."),
@@ -276,6 +280,72 @@ class ToolsetDetail(APIView):
         sent = read_fields(ToolsetDetailsSerializer, request)
         change_details(actor=actor(request), toolset=toolset, details=_details(sent))
         return Response(ToolsetDetailSerializer(_with_findings(toolset.project, public_id)).data)
+
+
+class ToolsetReviewSerializer(serializers.Serializer[Any]):
+    """How far the review of toolsets is."""
+
+    project = serializers.CharField(allow_null=True, help_text="Where toolsets are reviewed; null if they aren’t.")
+    toolsets = serializers.DictField(
+        child=serializers.IntegerField(), help_text="State (none, in_review, verified, differs, rejected) → toolsets."
+    )
+    waiting = serializers.IntegerField(help_text="Dialogues that have passed all stages and wait for their toolset.")
+
+
+class SendToolsetsSerializer(Input):
+    toolsets = BoundedListField(
+        child=StrictCharField(max_length=12),
+        max_length=MAX_SENT,
+        required=False,
+        default=None,
+        allow_null=True,
+        help_text="Public ids. Without them: all that were never sent, oldest first.",
+    )
+
+
+class SentToolsetsSerializer(serializers.Serializer[Any]):
+    """Names of toolsets: new in review, in review again, and there already; and why others were refused."""
+
+    new = serializers.ListField(child=serializers.CharField())
+    again = serializers.ListField(child=serializers.CharField())
+    there = serializers.ListField(child=serializers.CharField())
+    refused = serializers.ListField(child=serializers.CharField())
+
+
+class ToolsetReview(APIView):
+    """The review of toolsets."""
+
+    scope = Scope.ADMINISTER
+
+    @extend_schema(responses={200: ToolsetReviewSerializer, **REFUSALS}, operation_id="toolsets_review")
+    def get(self, request: Request, slug: str) -> Response:
+        """Count toolsets by the state of their review. For administrators."""
+        project = administered_project(request, slug)
+        review = review_project(project)
+        found = {
+            "project": review.slug if review else None,
+            "toolsets": {
+                str(state): count for state, count in counts_of(actor=actor(request), project=project).items()
+            },
+            "waiting": waiting_for_tools(project).count(),
+        }
+        return Response(ToolsetReviewSerializer(found).data)
+
+    @extend_schema(
+        request=SendToolsetsSerializer,
+        responses={200: SentToolsetsSerializer, **REFUSALS},
+        operation_id="toolsets_send_to_review",
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Send toolsets to review. Sending the same again changes nothing. For administrators."""
+        project = administered_project(request, slug)
+        ids = read_fields(SendToolsetsSerializer, request)["toolsets"]
+        if ids is None:
+            toolsets = unsent(actor=actor(request), project=project)[:MAX_SENT]
+        else:
+            toolsets = [load_toolset(project=project, public_id=one) for one in dict.fromkeys(ids)]
+        sent = send_to_review(actor=actor(request), project=project, toolsets=toolsets)
+        return Response(SentToolsetsSerializer(sent).data)
 
 
 class ToolsetPreview(APIView):

@@ -21,6 +21,7 @@ from reviews.api import (
     statistics,
     toolsets,
     training,
+    variants,
 )
 
 _WORK = "work/<str:slot>/"
@@ -52,6 +53,7 @@ urlpatterns = [
     path(
         _P + "statistics/people/<str:public_id>/", statistics.PersonStatistics.as_view(), name="api-statistics-person"
     ),
+    path(_DIALOGUE + "variants/new/", variants.MakeVariant.as_view(), name="api-variant-make"),
     path(_P + "dialogues/<str:public_id>/reviews/", reviews.DialogueReviews.as_view(), name="api-review-list"),
     path(_P + "assignments/", assignments.Assignments.as_view(), name="api-assignment-list"),
     path(_P + "assignments/rules/", assignment_rules.Rules.as_view(), name="api-assignment-rules"),
@@ -111,6 +113,7 @@ urlpatterns = [
     path(_P + "history/check/", history.HistoryCheck.as_view(), name="api-history-check"),
     path(_P + "toolsets/", toolsets.ToolsetList.as_view(), name="api-toolset-list"),
     path(_P + "toolsets/statistics/", toolsets.ToolsetStatistics.as_view(), name="api-toolset-statistics"),
+    path(_P + "toolsets/review/", toolsets.ToolsetReview.as_view(), name="api-toolset-review"),
     path(_P + "toolsets/<str:public_id>/", toolsets.ToolsetDetail.as_view(), name="api-toolset"),
     path(_P + "toolsets/<str:public_id>/preview/", toolsets.ToolsetPreview.as_view(), name="api-toolset-preview"),
 ]

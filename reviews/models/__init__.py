@@ -20,5 +20,6 @@ from reviews.models.review_sessions import ReviewSession, SessionDecision
 from reviews.models.reviews import Review, ReviewDraft, ReviewError, Ruling
 from reviews.models.samples import DiscrepancyAlarm, Draw, DrawItem, SensitivityTest, SentBackStratum
 from reviews.models.slots import Claim, ClaimState, Priority, QueueCursor, Slot, SlotState
+from reviews.models.toolset_verifications import ToolsetItem, ToolsetVerification
 from reviews.models.training import Trainee, TraineeState, Training, TrainingResult
 from reviews.models.workload import WorkloadCount, WorkloadPending

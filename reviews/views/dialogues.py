@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
 from annotator.core.checks import all_checks
 from annotator.core.metadata import metadata_fields
@@ -29,6 +28,7 @@ from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
     MAX_COUNTED,
+    NAMES,
     OUTDATED,
     PROBLEMS,
     Filters,
@@ -41,7 +41,8 @@ from annotator.services.dialogues.metadata import metadata_keys
 from annotator.services.dialogues.outdated import open_flags
 from annotator.services.dialogues.revisions import load_revision, load_revision_or_head
 from annotator.services.dialogues.sorting import order_of, sort_of
-from annotator.services.dialogues.variants import MATCHERS, match_variants, out_of_step, variants_of
+from annotator.services.dialogues.variant_comparison import untranslated_findings
+from annotator.services.dialogues.variants import MATCHERS, out_of_step, variants_of
 from annotator.services.saved_views import SAVED, clean_query, list_views
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, takes
@@ -63,6 +64,7 @@ from reviews.views.list_parts import (
     headings,
     sort_choices,
 )
+from reviews.views.variants import makeable_variants
 from reviews.views.workspace.revision_pages import revision_name
 
 _CHOICES = {
@@ -114,6 +116,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         ("information", _("Information"), _options(INFORMATION_LABELS), filters.information),
         ("language", _("Language"), list(LANGUAGES.items()), filters.language),
         ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
+        *([_sequence_choice(filters.sequence)] if filters.sequence else []),
         *([("field", _("Custom field"), answers, filters.field)] if answers else []),
         ("check", _("Check"), _check_options(request), filters.check),
     ]
@@ -148,6 +151,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         "most_counted": MAX_COUNTED,
         "views": list_views(actor=request.user, project=request.project),
         "own_query": own_query,
+        "filter_query": clean_query(request.GET, NAMES),
         "exports": [(name, f"{'&' if own_query else ''}format={value}") for value, name in _EXPORTS],
     }
     template = "reviews/dialogues/list.html#update" if request.htmx else "reviews/dialogues/list.html"
@@ -156,6 +160,12 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
 
 def _options(labels: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(key, _(label)) for key, label in labels.items()]
+
+
+def _sequence_choice(sequence: str) -> tuple[str, str, list[tuple[str, str]], str]:
+    """Return the filter by the policies of the first tasks, which the page of the coverage sets."""
+    words = " → ".join(_(POLICY_LABELS[policy]) for policy in sequence.split(","))
+    return "sequence", _("First policies"), [(sequence, words)], sequence
 
 
 @project_page
@@ -183,7 +193,10 @@ def render_dialogue(
     revision = load_revision_or_head(actor=request.user, dialogue=dialogue, public_id=wanted)
     is_head = revision.pk == dialogue.head_id
     blind = blind_to(actor=request.user, dialogues=[dialogue.pk])
-    findings = findings_for(request.roles, dialogue.findings.filter(revision=revision)) if is_head else []
+    findings = list(findings_for(request.roles, dialogue.findings.filter(revision=revision))) if is_head else []
+    variants = variants_of(actor=request.user, dialogue=dialogue)
+    if is_head:
+        findings += untranslated_findings(dialogue=dialogue, variants=variants)
     waived = live_waivers(actor=request.user, dialogue=dialogue, blind=bool(blind))
     document = revision.document()
     fields, execution = fields_of(request.project), execution_of_revision(revision, document)
@@ -222,7 +235,8 @@ def render_dialogue(
             **comment_context(request, dialogue, revision.document(), comment_form),
             "metadata": metadata_fields(revision.document()),
             "outdated_flags": open_flags(dialogue),
-            "variants": variants_of(actor=request.user, dialogue=dialogue),
+            "variants": variants,
+            "makeable_variants": makeable_variants(request, dialogue) if is_head else [],
             "more_links": [link for find in MORE_LINKS for link in find(request.user, dialogue)],
             "may_match": is_head and bool(request.roles & MATCHERS),
         },
@@ -235,18 +249,6 @@ def _back_to(request: PageRequest, dialogue: Dialogue) -> list[tuple[str, str]]:
     in_use = request.project.archived_at is None and not dialogue.gold_role
     in_use = in_use and dialogue.status != DialogueStatus.CANDIDATE
     return entry_stages(request.project) if in_use and Role.ADMINISTRATOR in request.roles else []
-
-
-@project_page
-@require_POST
-def match_variant(request: PageRequest, public_id: str) -> HttpResponse:
-    """Record that the newest revisions of the dialogue and of another variant match."""
-    dialogue = load_dialogue(actor=request.user, project=request.project, public_id=public_id)
-    posted = request.POST
-    seen = (posted.get("revision", ""), posted.get("variant_revision", ""))
-    match_variants(actor=request.user, dialogue=dialogue, other=posted.get("variant", ""), seen=seen)
-    messages.success(request, _("Marked as matching."))
-    return redirect("dialogue", slug=request.project.slug, public_id=public_id)
 
 
 def _reviews(request: PageRequest, dialogue: Dialogue, document: dict[str, Any], *, own: bool) -> list[dict[str, Any]]:

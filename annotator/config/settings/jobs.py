@@ -64,6 +64,7 @@ _PERIODIC_TASKS = {
     "send-digests": ("annotator.tasks.send_digests", 600),
     "send-webhooks": ("annotator.tasks.send_webhooks", 15),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
+    "verify-waiting": ("reviews.tasks.verify_waiting", 60),
     "delete-projects": ("benchmark.tasks.delete_projects", 60),
 }
 # Messages expire after five minutes or one interval. After a weekend without workers, a hundred thousand may be

@@ -14,7 +14,7 @@ EXAMPLES_PAGE = "example-list"
 OUTDATED_PAGE = "guideline-outdated"
 IMPORTS_PAGE = "import-list"
 RELEASES_PAGE = "release-list"
-EXPORTS_PAGE = "dialogue-export"
+EXPORTS_PAGE, DATASET_STATISTICS_PAGE = "dialogue-export", "dialogue-statistics"
 SIMILAR_PAGE, SIMILAR_SETTINGS_PAGE = "similar-list", "similar-settings"
 PLAY_PAGE, WORKSPACE_PLAY_PAGE = "dialogue-play", "workspace-play"
 ABSOLUTE_URL_OVERRIDES = {
@@ -25,6 +25,7 @@ ABSOLUTE_URL_OVERRIDES = {
 }
 _OVERSEERS, _ADMINISTRATORS = ("senior_reviewer", "administrator"), ("administrator",)
 _EVERYONE: tuple[str, ...] = ()
+_CONTRIBUTORS = ("annotator", *_OVERSEERS)
 # The navigation of a project: page, label, action of the table of keys, roles that see it, roles that see it in the bar
 # (for the others it is in the project's menu), and its section there. An annotator needs four pages all day.
 PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None, str]] = [
@@ -35,11 +36,13 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None, 
     ("review-session-list", _("Disputes"), "go-disputes", _OVERSEERS, None, _("Work")),
     ("assignment-list", _("Assignments"), "go-assignments", _ADMINISTRATORS, None, _("Work")),
     ("statistics", _("Statistics"), "go-statistics", _EVERYONE, _OVERSEERS, _("Quality")),
+    ("coverage", _("Coverage"), "go-coverage", _EVERYONE, None, _("Quality")),
     ("gold-list", _("Gold"), "go-gold", _OVERSEERS, None, _("Quality")),
     ("training", _("Training"), "go-training", _OVERSEERS, None, _("Quality")),
     ("import-list", _("Imports"), "go-imports", _ADMINISTRATORS, None, _("Data")),
     ("toolset-list", _("Toolsets"), "go-toolsets", _ADMINISTRATORS, None, _("Data")),
     ("composite-list", _("Composites"), "go-composites", _ADMINISTRATORS, None, _("Data")),
+    ("generation-list", _("Generations"), "go-generations", _CONTRIBUTORS, None, _("Data")),
     ("release-list", _("Releases"), "go-releases", _EVERYONE, _ADMINISTRATORS, _("Releases")),
     ("protocol", _("Protocol"), "go-protocol", _EVERYONE, None, _("Settings")),
     ("member-list", _("People"), "go-people", _EVERYONE, None, _("Settings")),
@@ -58,14 +61,17 @@ PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("statistics-fields", "", _("Answers to custom fields"), _OVERSEERS),
     ("statistics-suggestions", "", _("Suggestions"), _OVERSEERS),
     ("saved-view-list", "", _("Saved views"), _EVERYONE),
+    ("dialogue-statistics", "", _("Dataset statistics"), _EVERYONE),
     ("similar-list", "", _("Similar dialogues"), _OVERSEERS),
     ("similar-settings", "", _("Threshold for similar dialogues"), _ADMINISTRATORS),
     ("example-list", "", _("Examples"), _EVERYONE),
+    ("construct-cases", "", _("Construct cases"), _ADMINISTRATORS),
     ("toolset-list", "", _("Toolsets"), _EVERYONE),
     ("toolset-statistics", "", _("Statistics of toolsets"), _EVERYONE),
     ("toolset-import", "", _("Import a toolset"), _ADMINISTRATORS),
     ("toolset-choose", "", _("Choose functions"), _ADMINISTRATORS),
     ("toolset-categories", "", _("Categories of toolsets"), _ADMINISTRATORS),
+    ("toolset-review", "", _("Review of toolsets"), _ADMINISTRATORS),
     ("training", "", _("Training"), _EVERYONE),
     ("training-new", "", _("Add training item"), _ADMINISTRATORS),
     ("gold-new", "", _("Create gold item"), _ADMINISTRATORS),
@@ -79,6 +85,9 @@ PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("field-list", "", _("Custom fields"), _ADMINISTRATORS),
     ("field-create", "", _("New custom field"), _ADMINISTRATORS),
     ("endpoint-list", "", _("Endpoints"), _ADMINISTRATORS),
+    ("generation-start", "", _("New generation"), _ADMINISTRATORS),
+    ("generation-figures", "", _("Acceptance of generated answers"), _ADMINISTRATORS),
+    ("prompt-list", "", _("Prompts"), _ADMINISTRATORS),
     ("webhook-list", "", _("Webhooks"), _ADMINISTRATORS),
     ("release-settings", "", _("Licence and texts"), _ADMINISTRATORS),
     ("project-settings", "s-checks", _("Checks"), _ADMINISTRATORS),
@@ -87,12 +96,19 @@ PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
 # Other words for a page, or for a part of it, by which the search finds it, too.
 SEARCH_WORDS = {
     "assignment-list": _("assign pause limit who works on what reassign"),
+    "coverage": _("sequences policies gaps targets heat map uniformity needed"),
+    "construct-cases": _("constrained constraints seed generate"),
     "dialogue-list": _("items list filter search tags"),
+    "dialogue-statistics": _("composition lengths tools policies diversity distinct openings"),
     "endpoint-list": _("models inference runs keys"),
     "example-list": _("good and bad examples samples"),
     "feedback-list": _("disputes replies errors in my work decisions"),
     "field-list": _("labels questions schema"),
     "field-create": _("labels questions schema"),
+    "generation-figures": _("accuracy by model candidates chosen rejected"),
+    "generation-list": _("candidates models roles user planner checker generate"),
+    "generation-start": _("candidates models cell gap generate"),
+    "prompt-list": _("templates Jinja versions roles"),
     "gold-list": _("known answers hidden test honeypot"),
     "gold-new": _("known answers hidden test honeypot"),
     "guideline": _("rules instructions manual handbook"),
@@ -127,6 +143,7 @@ SEARCH_WORDS = {
     "toolset-choose": _("subset scenario draw seed"),
     "toolset-import": _("OpenAPI MCP Python JSON schema upload"),
     "toolset-list": _("tools functions schema"),
+    "toolset-review": _("verified tools"),
     "toolset-statistics": _("parameters types depth counts"),
     "training": _("trainees practice test pass mark onboarding new people"),
     "training-new": _("trainees practice test onboarding"),

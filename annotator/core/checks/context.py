@@ -106,6 +106,11 @@ class Context:
         """The same for a composite."""
         return ()
 
+    @property
+    def described_tools(self) -> Sequence[dict[str, Any]]:
+        """The tools of a toolset; empty for other kinds of documents."""
+        return ()
+
     @cached_property
     def violations(self) -> list[Violation]:
         """The places where calls violate the schemas of their tools."""

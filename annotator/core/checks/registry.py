@@ -15,7 +15,7 @@ Found = tuple[str, Any, str]
 #: Takes the Context; a CaseContext if the check runs only with a "case".
 Run = Callable[[Any], Iterable[Found]]
 #: The lists of a context that a check may need.
-OnlyWith = Literal["violations", "graph_problems", "tasks", "case", "single", "composite"]
+OnlyWith = Literal["violations", "graph_problems", "tasks", "case", "single", "composite", "described_tools"]
 #: Whose attention a check wants. A note for administrators is about the project, not about the work on a dialogue.
 Audience = Literal["everyone", "administrators"]
 
@@ -122,6 +122,8 @@ def default_severity(
         return "off"
     if kind == "composite" and check.only_with != "composite" and not check.id.startswith("field."):
         # The single tasks were checked themselves.
+        return "off"
+    if kind == "toolset" and check.only_with != "described_tools" and not check.id.startswith("field."):
         return "off"
     severity = chosen.get(check.id, (check.in_cases if kind == "constrained" else None) or check.severity)
     return "info" if check.to_do and severity != "off" and stage in ("import", "save") else severity

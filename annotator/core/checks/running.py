@@ -9,6 +9,7 @@ from annotator.core.checks import (  # noqa: F401
     composite,
     constraint,
     custom_fields,
+    described_tools,
     dialogue,
     graph,
     label,
@@ -24,9 +25,11 @@ from annotator.core.checks.context import Context
 from annotator.core.checks.registry import checks_and_severities
 from annotator.core.checks.settings import CheckSettings
 from annotator.core.checks.single_context import SingleContext
+from annotator.core.checks.toolset_context import ToolsetContext
 from annotator.core.composites.members import Single
 from annotator.core.execution.subjects import Record
 from annotator.core.findings import Finding, Stage
+from annotator.core.schema.canonical import unescape
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.validators.trial import Outcome
 
@@ -50,6 +53,7 @@ _CONTEXTS: dict[str, type[Context]] = {
     "single_task": SingleContext,
     "composite": CompositeContext,
     "constrained": CaseContext,
+    "toolset": ToolsetContext,
 }
 
 
@@ -133,9 +137,29 @@ def _case_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Fi
     return sorted(findings, key=key)
 
 
+def _toolset_in_order(document: dict[str, Any], findings: list[Finding]) -> list[Finding]:
+    positions = {one["id"]: n for n, one in enumerate(document["tools"])}
+
+    def key(finding: Finding) -> tuple[Any, ...]:
+        _, *parts = finding.anchor.split("/")
+        if len(parts) < 2 or parts[0] != "tools" or parts[1] not in positions:
+            return (-1, (), finding.anchor, finding.check, finding.message)
+        at = positions[parts[1]]
+        node: Any = document["tools"][at]
+        path = []
+        for part in map(unescape, parts[2:]):
+            # The order of the keys, as the page shows the parameters.
+            path.append(list(node).index(part) if isinstance(node, dict) and part in node else -1)
+            node = node[part] if isinstance(node, dict) and part in node else None
+        return (at, tuple(path), finding.anchor, finding.check, finding.message)
+
+    return sorted(findings, key=key)
+
+
 _IN_ORDER: dict[str, Callable[[dict[str, Any], list[Finding]], list[Finding]]] = {
     "multi_turn": _tasks_in_order,
     "single_task": _tasks_in_order,
     "composite": _tasks_in_order,
     "constrained": _case_in_order,
+    "toolset": _toolset_in_order,
 }

@@ -92,6 +92,8 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     # Composites share single tasks on purpose.
     "composite": lambda document: "",
     "constrained": _case_text,
+    # The checks of a toolset compare its tools.
+    "toolset": lambda document: "",
 }
 
 

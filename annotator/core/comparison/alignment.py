@@ -11,6 +11,7 @@ import orjson
 
 from annotator.core.comparison.anchors import Document
 from annotator.core.comparison.case_alignment import align_case
+from annotator.core.comparison.tool_alignment import align_tools
 from annotator.core.schema.exact_json import dumps
 
 Step = dict[str, Any]
@@ -20,11 +21,14 @@ def align(left: Document, right: Document) -> Document:
     """Return ``right`` with the ids of its steps changed to those of the same steps in ``left``.
 
     Steps are the same if their content is equal (first under one id, then under any), else if id and tool are equal,
-    else if the tool is equal. ``case_alignment`` matches the parts of a constrained case. Returns ``right`` itself if
+    else if the tool is equal. ``case_alignment`` matches the parts of a constrained case, ``tool_alignment`` the tools
+    of a toolset. Returns ``right`` itself if
     there is nothing to rename.
     """
     if "constraints" in left and "constraints" in right:
         return align_case(left, right)
+    if "tools" in left and "tools" in right:
+        return align_tools(left, right)
     if "tasks" not in left or "tasks" not in right:
         # Documents of different kinds are not renamed.
         return right

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from annotator.core.comparison.anchors import AnchorMissing, Document, find, join, ordered_list, owner, resolve, split
+from annotator.core.schema.tool_places import place_in_tool
 
 #: Fields whose word is not their key.
 _FIELDS = {
@@ -49,6 +50,8 @@ def part_words(anchor: str) -> str:
     above = len(split(owner(anchor)))
     if above == 2 and len(parts) > 4 and parts[2] == "candidate_messages":
         return f"candidate message {parts[3]}, {', '.join(_field(parts[4:]))}"
+    if parts[:1] == ("tools",) and len(parts) > 2:
+        return ", ".join(_in_tool(parts[2:]))
     if parts[2:3] == ("validator",) and len(parts) > 3 and parts[0] == "constraints":
         return ", ".join(["validator", *_field(parts[3:])])
     return ", ".join(_field(parts[above:]))
@@ -94,6 +97,30 @@ def _round(document: Document, parts: tuple[str, ...]) -> list[str]:
     return [*words, *_field(rest)] if rest else words
 
 
+def _tool(document: Document, parts: tuple[str, ...]) -> list[str]:
+    tools = document.get("tools") or []
+    index = find(tools, parts[1])
+    if index < 0:
+        words = [f"function {parts[1]} (missing)"]
+    else:
+        words = [f"function {tools[index]['tool'].get('function', tools[index]['tool'])['name']}"]
+    return [*words, *_in_tool(parts[2:])] if len(parts) > 2 else words
+
+
+def _in_tool(parts: tuple[str, ...]) -> list[str]:
+    """Return a place within a tool: “parameter legs[].to”, “description”."""
+    if parts[0] != "tool":
+        return _field(parts)
+    place = place_in_tool(parts[1:])
+    words = [f"parameter {'.'.join(place.parameter).replace('.[]', '[]')}"] if place.parameter else []
+    field = place.field
+    if not words and len(field) > 1 and field[0] == "parameters":
+        words, field = ["parameters"], field[1:]
+    if not words and not field:
+        return ["JSON"]
+    return [*words, *([" › ".join(field).replace("_", " ")] if field else [])]
+
+
 def _step(document: Document, parts: tuple[str, ...]) -> str:
     try:
         step: dict[str, Any] = resolve(document, join(parts))
@@ -132,4 +159,5 @@ _PARTS: dict[str, Callable[[Document, tuple[str, ...]], list[str]]] = {
     "tasks": _task,
     "constraints": _constraint,
     "reference_trajectory": _round,
+    "tools": _tool,
 }

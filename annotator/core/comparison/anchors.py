@@ -3,8 +3,9 @@
 ``/tasks/t2/steps/s3/arguments/city`` does not change when a step is inserted before ``s3``. Tasks, steps, candidate
 messages and the parts of a constrained case (``/constraints/c2``, ``/reference_trajectory/r1/calls/s1``) are named by
 id. ``depends_on`` is one value, a set; each of the ``labels`` is one value, too. In arguments, observations and extra
-fields, objects are walked by key and lists by index. ``/tasks/t1/steps#order`` is the order of a list of items with
-ids. The parts of an anchor are escaped as in RFC 6901. The empty anchor is the whole document.
+fields, objects are walked by key and lists by index. A tool of a toolset is named by id, too (``/tools/f3``); inside
+it, objects are walked by key, and each list is one value. ``/tasks/t1/steps#order`` is the order of a list of items
+with ids. The parts of an anchor are escaped as in RFC 6901. The empty anchor is the whole document.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ NAMED_LISTS: dict[str, tuple[str, ...]] = {
     "tasks": ("steps", "candidate_messages"),
     "constraints": (),
     "reference_trajectory": ("calls",),
+    "tools": (),
 }
 #: The field with the smallest items in such a list.
 _SMALLEST = {"tasks": "steps", "reference_trajectory": "calls"}
@@ -103,7 +105,7 @@ def ordered_list(anchor: str) -> str | None:
 def owner(anchor: str) -> str:
     """Return the anchor of the step, or else the task, that ``anchor`` belongs to; empty for the dialogue's own fields.
 
-    In a constrained case: the anchor of the constraint, of the call, or else of the round.
+    In a constrained case: the anchor of the constraint, of the call, or else of the round; in a toolset: of the tool.
     """
     parts = anchor.split("/")
     if len(parts) < 3 or parts[1] not in NAMED_LISTS:
@@ -192,6 +194,8 @@ def _leaves(parts: Parts, anchor: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _whole(parts: Parts) -> bool:
     """Return whether the list at ``parts`` counts as one value, as the set of dependencies does."""
+    if parts[:1] == ("tools",) and len(parts) > 2:
+        return True
     dependencies = len(parts) == 5 and parts[4] == "depends_on" and parts[2] == "steps" and parts[0] == "tasks"
     return dependencies or bool(label_key(parts))
 

@@ -21,7 +21,7 @@ Key = Callable[[Thing], Hashable | None]
 def align_case(left: Document, right: Document) -> Document:
     """Return ``right`` with the ids of its parts changed to those of the same parts in ``left``."""
     changed: Document = {}
-    constraints = _renamed(right["constraints"], _pairs(left["constraints"], right["constraints"], _CONSTRAINT))
+    constraints = renamed(right["constraints"], pairs(left["constraints"], right["constraints"], _CONSTRAINT))
     if constraints is not right["constraints"]:
         changed["constraints"] = constraints
     ours, theirs = left["reference_trajectory"], right["reference_trajectory"]
@@ -33,21 +33,21 @@ def align_case(left: Document, right: Document) -> Document:
 
 
 def _rounds(left: list[Thing], right: list[Thing]) -> list[Thing]:
-    rounds = _renamed(right, _pairs(left, right, _ROUND))
+    rounds = renamed(right, pairs(left, right, _ROUND))
     by_id = {round_["id"]: round_ for round_ in left}
     used = {call["id"] for round_ in right for call in round_["calls"]}
     out = []
     for round_ in rounds:
         known = by_id.get(round_["id"])
-        names = _pairs(known["calls"], round_["calls"], _CALL) if known else {}
+        names = pairs(known["calls"], round_["calls"], _CALL) if known else {}
         # A call that this version has in another round keeps its id, so this one cannot have it.
         names = {old: new for old, new in names.items() if new not in used}
-        calls = _renamed(round_["calls"], names)
+        calls = renamed(round_["calls"], names)
         out.append(round_ if calls is round_["calls"] else {**round_, "calls": calls})
     return rounds if all(a is b for a, b in zip(out, rounds, strict=True)) else out
 
 
-def _pairs(left: list[Thing], right: list[Thing], keys: Iterable[Key]) -> dict[str, str]:
+def pairs(left: list[Thing], right: list[Thing], keys: Iterable[Key]) -> dict[str, str]:
     """Return id in ``right`` → id in ``left``, for items whose id only one side has."""
     ids = [{thing["id"] for thing in side} for side in (left, right)]
     ours = [thing for thing in left if thing["id"] not in ids[1]]
@@ -66,21 +66,19 @@ def _pairs(left: list[Thing], right: list[Thing], keys: Iterable[Key]) -> dict[s
     return names
 
 
-def _renamed(things: list[Thing], names: dict[str, str]) -> list[Thing]:
+def renamed(things: list[Thing], names: dict[str, str]) -> list[Thing]:
     if not names:
         return things
     return [{**thing, "id": names[thing["id"]]} if thing["id"] in names else thing for thing in things]
 
 
-def _written(*values: Any) -> bytes:
+def written(*values: Any) -> bytes:
     return dumps(values, option=orjson.OPT_SORT_KEYS)
 
 
 def _rule(constraint: Thing) -> Hashable:
     words = (constraint["text"] or "").split()
-    return _written(
-        constraint["category"], words, *(constraint[key] for key in ("parameters", "variants", "validator"))
-    )
+    return written(constraint["category"], words, *(constraint[key] for key in ("parameters", "variants", "validator")))
 
 
 def _text(constraint: Thing) -> Hashable | None:
@@ -106,14 +104,14 @@ def _names(values: Iterable[Any]) -> Iterable[str]:
 
 
 def _call_content(call: Thing) -> Hashable:
-    return _written(call["name"], call["arguments"])
+    return written(call["name"], call["arguments"])
 
 
 def _round_content(round_: Thing) -> Hashable | None:
     if not round_["calls"] and not round_["final"]:
         return None
     calls = [[call["name"], call["arguments"]] for call in round_["calls"]]
-    return _written(calls, (round_["final"] or "").split())
+    return written(calls, (round_["final"] or "").split())
 
 
 def _round_tools(round_: Thing) -> Hashable:

@@ -78,15 +78,20 @@ def _is_new_call(anchor: str, change: Change) -> bool:
 
 def _too_many(parent: str, count: int, most: int, ours: Changes, others: Changes) -> Iterator[str]:
     """Yield what each side added if together they exceed a limit of a case."""
-    kinds = {
+    kinds = added_or_removed(parent, ours, others)
+    counts = Counter(kinds.values())
+    if count - counts[ChangeKind.REMOVED] + counts[ChangeKind.ADDED] > most:
+        yield from (a for a, kind in kinds.items() if kind is ChangeKind.ADDED and (a in ours) != (a in others))
+
+
+def added_or_removed(parent: str, ours: Changes, others: Changes) -> dict[str, ChangeKind]:
+    """Return anchor → kind of the changes to whole items of a list of the document."""
+    return {
         anchor: change.kind
         for side in (ours, others)
         for anchor, change in side.items()
         if anchor.startswith(f"{parent}/") and anchor.count("/") == 2
     }
-    counts = Counter(kinds.values())
-    if count - counts[ChangeKind.REMOVED] + counts[ChangeKind.ADDED] > most:
-        yield from (a for a, kind in kinds.items() if kind is ChangeKind.ADDED and (a in ours) != (a in others))
 
 
 def _done(changes: Changes, anchors: list[str]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """What changed between two versions of a document, by content path.
 
-Things with ids (tasks, steps, candidate messages; constraints, rounds, calls) are matched by id, so inserting a step
-does not make its neighbours look changed. Dependencies are compared as a set, objects by key, lists of equal length by
-index; any other value, each label, and anything with keys too long for an anchor is compared as a whole. Key order
-never counts.
+Things with ids (tasks, steps, candidate messages; constraints, rounds, calls; tools) are matched by id, so inserting a
+step does not make its neighbours look changed. Dependencies are compared as a set, objects by key, lists of equal
+length by index; any other value, each label, each list inside a tool, and anything with keys too long for an anchor is
+compared as a whole. Key order never counts.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -142,7 +142,12 @@ class Comparison:
         if before.get("kind") != after.get("kind"):
             self._add("", ChangeKind.CHANGED, before, after)
             return self.found
-        parts = {"tasks": self._task, "constraints": self._constraint, "reference_trajectory": self._round}
+        parts = {
+            "tasks": self._task,
+            "constraints": self._constraint,
+            "reference_trajectory": self._round,
+            "tools": self._tool,
+        }
         for key, anchor, old, new in self._fields("", before, after):
             # A trajectory that is not annotated is null, not a list.
             if key in parts and isinstance(old, list) and isinstance(new, list):
@@ -150,6 +155,14 @@ class Comparison:
             else:
                 self._plain(anchor, old, new)
         return self.found
+
+    def _tool(self, anchor: str, before: Any, after: Any) -> None:
+        """Compare tools or what is in them; the order of choices or of required names is one value."""
+        if isinstance(before, dict) and isinstance(after, dict) and not self._too_deep(anchor, before, after):
+            for _, child, old, new in self._fields(anchor, before, after):
+                self._tool(child, old, new)
+        elif not same_value(before, after):
+            self._add(anchor, ChangeKind.CHANGED, before, after)
 
     def _constraint(self, anchor: str, before: dict[str, Any], after: dict[str, Any]) -> None:
         if self.whole_calls and before["category"] != after["category"]:

@@ -129,7 +129,7 @@ def _circling(steps: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, 
 
 
 def _order(result: Document, base: Document, mine: Document, theirs: Document, orders: Mapping[str, str]) -> None:
-    _order_case(result, (base, mine, theirs), orders)
+    _order_parts(result, (base, mine, theirs), orders)
     sides = [_tasks(document) for document in (base, mine, theirs)]
     _sort(result.get("tasks", []), [list(side) for side in sides], orders.get("/tasks" + ORDER))
     for task in result.get("tasks", ()):
@@ -139,9 +139,9 @@ def _order(result: Document, base: Document, mine: Document, theirs: Document, o
                 _answer_last(task[name], *lists[1:])
 
 
-def _order_case(result: Document, sides: Sequence[Document], orders: Mapping[str, str]) -> None:
-    """Yield the lists of a constrained case; none if there are none."""
-    for name in ("constraints", "reference_trajectory"):
+def _order_parts(result: Document, sides: Sequence[Document], orders: Mapping[str, str]) -> None:
+    """Sort the lists of a constrained case or a toolset, if it has any."""
+    for name in ("constraints", "reference_trajectory", "tools"):
         if result.get(name):
             _sort(result[name], [_ids(side.get(name) or []) for side in sides], orders.get(f"/{name}{ORDER}"))
     for round_ in result.get("reference_trajectory") or ():

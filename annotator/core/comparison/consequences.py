@@ -90,10 +90,12 @@ def lost_dependencies(
 def readable(value: Any) -> str:
     """Return a disputed value as text to compare: a step as its tool, arguments, observation and dependencies.
 
-    The same applies to a constraint, a round and a call of a constrained case.
+    The same applies to a constraint, a round and a call of a constrained case; a tool of a toolset is its JSON.
     """
     if isinstance(value, dict) and value.keys() >= {"category", "parameters", "text"}:
         return _lines(f"{value['category'] or 'no category'}: {value['text'] or 'no text'}", value, _RULE_PARTS)
+    if isinstance(value, dict) and value.keys() == {"id", "tool", "extra"}:
+        return value_text(value["tool"])
     if isinstance(value, dict) and value.keys() >= {"calls", "final"}:
         final = [f"final response:\n{value['final']}"] if value["final"] is not None else []
         return "\n\n".join([*map(readable, value["calls"]), *final]) or "no calls and no final response"

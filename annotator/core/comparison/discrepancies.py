@@ -8,6 +8,7 @@ from typing import Any
 from annotator.core.comparison.alignment import align
 from annotator.core.comparison.anchors import Document, label_key, ordered_list, split
 from annotator.core.comparison.changes import Change, ChangeKind, Comparison, one_sided
+from annotator.core.schema.tool_places import place_in_tool
 
 
 class Label(StrEnum):
@@ -23,6 +24,7 @@ class Label(StrEnum):
     ANSWER = "answer"
     CLARIFICATION = "clarification"
     CONSTRAINT = "constraint"
+    TOOL = "tool"
     #: The value of a custom field.
     CUSTOM = "custom"
     OTHER = "other"
@@ -48,7 +50,7 @@ _CASE_LABELS = {
 }
 _CASE_READ = (
     *("system_prompt", "user_query", "scenario", "constraints", "unsolved_set", "answer", "reference_trajectory"),
-    "tool_codes",
+    *("tool_codes", "tools"),
 )
 #: Lists whose order matters.
 _ORDERED = ("/tasks", "/reference_trajectory")
@@ -89,7 +91,7 @@ def in_reading_order(left: Document, right: Document, found: list[Discrepancy]) 
 
     things = {
         name: _ranks(*(side.get(name) or () for side in (left, right)))
-        for name in ("constraints", "reference_trajectory")
+        for name in ("constraints", "reference_trajectory", "tools")
     }
 
     def rank(one: Discrepancy) -> tuple[float, ...]:
@@ -135,6 +137,8 @@ def matters(change: Change) -> bool:
         return False
     if change.kind is ChangeKind.MOVED:
         return ordered_list(change.anchor) in _ORDERED
+    if parts[0:1] == ("tools",) and parts[-1] == "required" and _same_names(change.before, change.after):
+        return False
     if change.kind is ChangeKind.CHANGED and isinstance(change.before, str) and isinstance(change.after, str):
         # Spaces inside an argument reach the tool; anywhere else they are typography.
         return _is_exact(parts) or change.before.split() != change.after.split()
@@ -143,7 +147,7 @@ def matters(change: Change) -> bool:
 
 def is_remainder(parts: Sequence[str]) -> bool:
     """Return whether a place is a remainder of the native record: of the dialogue, or of a part of it."""
-    depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4)}
+    depths = {"tasks": (2, 4), "constraints": (2,), "reference_trajectory": (2, 4), "tools": (2,)}
     if parts[0:1] == ("extra",) or "native_information" in parts[2:3]:
         return True
     return any(parts[depth : depth + 1] == ("extra",) for depth in depths.get(parts[0] if parts else "", ()))
@@ -155,10 +159,19 @@ def _is_exact(parts: Sequence[str]) -> bool:
         return True
     if len(parts) > 2 and parts[0] == "constraints":
         return parts[2] in ("parameters", "variants", "validator")
+    if len(parts) > 2 and parts[0] == "tools":
+        return not place_in_tool(tuple(parts[3:])).is_prose
     if parts[0:1] == ("reference_trajectory",):
         # Validators judge the layout of a response.
         return parts[2:] == ("final",)
-    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set", "answer")
+    return bool(parts) and parts[0] in ("tool_codes", "unsolved_set", "answer", "implementation")
+
+
+def _same_names(before: Any, after: Any) -> bool:
+    """Return whether two values are lists of the same names, in any order."""
+    if not all(isinstance(one, list) and all(isinstance(name, str) for name in one) for one in (before, after)):
+        return False
+    return set(before) == set(after)
 
 
 def _label(change: Change) -> Label:
@@ -168,6 +181,8 @@ def _label(change: Change) -> Label:
     if parts and parts[0] in _CASE_LABELS:
         field = parts[4] if len(parts) > 4 and parts[0] == "reference_trajectory" else ""
         return _STEP_LABELS.get(field, _CASE_LABELS[parts[0]])
+    if parts[:1] == ("tools",):
+        return Label.TOOL
     if parts[:1] == ("context",):
         return Label.MESSAGE
     if len(parts) < 3 or parts[0] != "tasks":

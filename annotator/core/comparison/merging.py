@@ -9,6 +9,7 @@ from annotator.core.comparison.case_merging import case_clashes
 from annotator.core.comparison.changes import Change, ChangeKind, Comparison, edges, one_sided, same_value
 from annotator.core.comparison.composing import compose, moved_differently, new_circles
 from annotator.core.comparison.placing import ABSENT
+from annotator.core.comparison.tool_merging import tool_clashes, tool_count_fits
 from annotator.core.schema.canonical import escape
 
 #: A decision about one place: a side, {"value": …} for a third value, or {"absent": True} for nothing there.
@@ -71,7 +72,7 @@ class _Merge:
         self.reopened: set[str] = set()
 
     def run(self) -> MergeResult:
-        for anchor in [*self._overlaps(), *self._tools(), *self._answers(), *self._task_count(), *self._case()]:
+        for anchor in [*self._overlaps(), *self._tools(), *self._answers(), *self._task_count(), *self._of_kind()]:
             self.clashes.setdefault(anchor, "")
         self._drop_inner()
         orders = self._orders()
@@ -138,8 +139,9 @@ class _Merge:
         if not _task_count_fits(len(self.base.get("tasks", ())) - removed + added):
             yield from (anchor for anchor in both if (anchor in sides[0]) != (anchor in sides[1]))
 
-    def _case(self) -> Iterator[str]:
-        return case_clashes(self.base, self.mine, self.theirs, self.ours, self.others)
+    def _of_kind(self) -> Iterator[str]:
+        yield from case_clashes(self.base, self.mine, self.theirs, self.ours, self.others)
+        yield from tool_clashes(self.base, self.ours, self.others)
 
     def _drop_inner(self) -> None:
         """Drop conflicts that lie within another one."""
@@ -200,9 +202,10 @@ class _Merge:
         return None if ABSENT in (left, right) or edges(left) == edges(right) else anchor
 
     def _open_tasks(self, document: Document) -> bool:
-        """Reopen the choices that together leave no task, or too many; return whether any was closed."""
+        """Reopen the choices that together leave no task or tool, or too many; return whether any was closed."""
         before = len(self.reopened)
-        if not _task_count_fits(len(document.get("tasks", [None]))):
+        tasks, tools = (len(document.get(name, [None])) for name in ("tasks", "tools"))
+        if not (_task_count_fits(tasks) and tool_count_fits(tools)):
             for anchor in self.clashes:
                 if anchor.count("/") == 2:
                     self._reopen(anchor)

@@ -10,8 +10,8 @@ from annotator.core.comparison.placing import copied
 
 _REMAINDER = ("extra", "native_information")
 #: Fields whose parts have their own remainder, and the fields of parts inside these.
-_INNER = {"tasks": "steps", "constraints": "", "reference_trajectory": "calls"}
-_PARTS = ("tasks", "steps", "constraints", "reference_trajectory", "calls")
+_INNER = {"tasks": "steps", "constraints": "", "reference_trajectory": "calls", "tools": ""}
+_PARTS = ("tasks", "steps", "constraints", "reference_trajectory", "calls", "tools")
 
 
 def differ_in_remainder_only(left: Document, right: Document) -> bool:

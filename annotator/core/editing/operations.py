@@ -41,6 +41,16 @@ A composite accepts set, set_language, move_task, and:
 
     replace_task        single [reason]         anchor of the task; its own single task: use the current revision
 
+A toolset accepts set_language, and:
+
+    set                 value                   name of a function, or a description of it or of a parameter
+    set_json            text | value            a whole tool, or the parameters of its function
+    set_function        value: {field: text} [of]    anchor of the function; the fields of its form, and of: its hash
+    add_tool            name | text | value [after]    after: an id; no anchor needed
+    duplicate_tool
+    delete_tool
+    move_tool           by: -1 | 1, or to: index
+
 A constrained case has no tasks. It accepts set and set_language, and these:
 
     set_json            text | value            parameters, variants, unsolved set, trajectory, a call's arguments …
@@ -70,6 +80,7 @@ from typing import Any
 from annotator.core.comparison import from_pointer
 from annotator.core.comparison.anchors import Document
 from annotator.core.editing import arguments, case, case_parts, composite, shaping, single, steps, tasks, values
+from annotator.core.editing import toolset as toolsets
 from annotator.core.editing.problems import EditProblem
 from annotator.core.editing.rebasing import (
     About,
@@ -164,11 +175,23 @@ COMPOSITE_OPERATIONS: dict[str, Operation] = {
     "move_task": OPERATIONS["move_task"],
     "replace_task": (composite.replace_task, about("{anchor}")),
 }
+#: The operations on a toolset.
+TOOLSET_OPERATIONS: dict[str, Operation] = {
+    "set": (toolsets.set_value, about_value),
+    "set_language": OPERATIONS["set_language"],
+    "set_json": (toolsets.set_json, about("{anchor}")),
+    "set_function": (toolsets.set_function, about("{item}")),
+    "add_tool": (toolsets.add_tool, about_new("/tools")),
+    "duplicate_tool": (toolsets.duplicate_tool, about("{item}")),
+    "delete_tool": (toolsets.delete_tool, about("{item}")),
+    "move_tool": (toolsets.move_tool, about("{list}#order", "{anchor}/id")),
+}
 _BY_KIND = {
     "multi_turn": OPERATIONS,
     "single_task": SINGLE_OPERATIONS,
     "composite": COMPOSITE_OPERATIONS,
     "constrained": CASE_OPERATIONS,
+    "toolset": TOOLSET_OPERATIONS,
 }
 
 

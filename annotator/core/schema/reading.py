@@ -11,12 +11,15 @@ from annotator.core.schema.documents import Composite, MultiTurn, SingleTask
 from annotator.core.schema.errors import Problem, SchemaProblem, in_words
 from annotator.core.schema.exact_json import load_stored, pointer
 from annotator.core.schema.labels import without_empty_labels
+from annotator.core.schema.toolset_documents import ToolsetDocument
+from annotator.core.schema.toolsets import read_implementation, read_tools
 
 KINDS: dict[str, type[BaseModel]] = {
     "multi_turn": MultiTurn,
     "single_task": SingleTask,
     "composite": Composite,
     "constrained": Constrained,
+    "toolset": ToolsetDocument,
 }
 
 _STEP_TYPES = ("call", "clarification", "answer")
@@ -136,10 +139,30 @@ def _of_case(document: dict[str, Any]) -> Iterator[Problem]:
             calls.add(call["id"])
 
 
+def _of_toolset(document: dict[str, Any]) -> Iterator[Problem]:
+    """Yield the problems of a toolset, and complete its implementation."""
+    seen: set[str] = set()
+    for t, one in enumerate(document["tools"]):
+        if one["id"] in seen:
+            yield Problem(f"/tools/{t}/id", f"The tool id {one['id']} is used twice.")
+        seen.add(one["id"])
+    try:
+        read_tools([one["tool"] for one in document["tools"]])
+    except SchemaProblem as found:
+        for problem in found.problems:
+            _, index, *rest = problem.pointer.split("/")
+            yield Problem("/".join(["/tools", index, "tool", *rest]), problem.message)
+    try:
+        document["implementation"] = read_implementation(document["implementation"])
+    except SchemaProblem as found:
+        yield from found.problems
+
+
 #: Rules that the types do not express, by kind.
 _BEYOND_TYPES: dict[str, Callable[[dict[str, Any]], Iterator[Problem]]] = {
     "multi_turn": _of_tasks,
     "single_task": _of_single,
     "composite": _of_composite,
     "constrained": _of_case,
+    "toolset": _of_toolset,
 }

@@ -31,17 +31,24 @@ _MAX_COMPARED = 512
 
 @dataclass(frozen=True, slots=True)
 class ToolFinding:
-    """What a check has found. ``tool``: its name; ``parameter``: its dotted name, blank for the tool itself.
+    """What a check has found.
 
-    ``about``: the hash of the value that it is about; a waiver ends when that changes.
+    ``position`` and ``tool``: index and name of the tool; ``path``: that of the parameter as in ``Parameter``, empty
+    for the tool itself. ``about``: the hash of the value that it is about; a waiver ends when that changes.
     """
 
     check: str
     severity: Severity
+    position: int
     tool: str
-    parameter: str
+    path: tuple[str, ...]
     message: Message
     about: str
+
+    @property
+    def parameter(self) -> str:
+        """The dotted name of the parameter; blank for the tool itself."""
+        return dotted(self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +58,23 @@ class ToolCheck:
     id: str
     title: str
     severity: Severity
+    description: str
 
 
-#: A check's findings: tool, parameter, what it is about, the sentence.
-_Found = tuple[str, str, Any, Message]
+#: A check's findings: index of the tool, path of the parameter, what it is about, the sentence.
+_Found = tuple[int, tuple[str, ...], Any, Message]
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A toolset: ``written`` and ``specs`` have the same order, also of tools that share a name."""
+    """A toolset: ``written`` and ``specs`` have the same order, also of tools that share a name.
+
+    ``parameters``: each with the index of its tool.
+    """
 
     written: Sequence[Mapping[str, Any]]
     specs: Sequence[ToolSpec]
-    parameters: Sequence[Parameter]
+    parameters: Sequence[tuple[int, Parameter]]
 
 
 _CHECKS: list[tuple[ToolCheck, Callable[[_Given], Iterable[_Found]]]] = []
@@ -73,7 +84,8 @@ def _check(
     id: str, title: str, severity: Severity
 ) -> Callable[[Callable[[_Given], Iterable[_Found]]], Callable[[_Given], Iterable[_Found]]]:
     def register(run: Callable[[_Given], Iterable[_Found]]) -> Callable[[_Given], Iterable[_Found]]:
-        _CHECKS.append((ToolCheck(id, title, severity), run))
+        description = " ".join((run.__doc__ or "").split())
+        _CHECKS.append((ToolCheck(id, title, severity, description), run))
         return run
 
     return register
@@ -91,40 +103,44 @@ def check_tools(tools: Sequence[Mapping[str, Any]], specs: Sequence[ToolSpec] | 
     """
     written = [tool.get("function", tool) for tool in tools]
     specs = each_tool(tools) if specs is None else specs
-    given = _Given(written, specs, [one for spec in specs for one in parameters_of(spec)])
+    given = _Given(written, specs, [(n, one) for n, spec in enumerate(specs) for one in parameters_of(spec)])
     found = []
     for check, run in _CHECKS:
-        for tool, parameter, about, words in run(given):
-            found.append(ToolFinding(check.id, check.severity, tool, parameter, words, value_hash(about)))
+        for position, path, about, words in run(given):
+            name = specs[position].name
+            found.append(ToolFinding(check.id, check.severity, position, name, path, words, value_hash(about)))
     return found
 
 
 @_check("toolset.unusable", _("A tool that cannot be checked"), "error")
 def _unusable(given: _Given) -> Iterator[_Found]:
-    for spec in given.specs:
+    """The parameters of a function are not a usable JSON Schema, so its calls cannot be checked."""
+    for at, spec in enumerate(given.specs):
         if spec.broken:
-            yield spec.name, "", spec.broken, message(_("%(reason)s"), reason=spec.broken)
+            yield at, (), spec.broken, message(_("%(reason)s"), reason=spec.broken)
 
 
 @_check("toolset.name_twice", _("Two tools with one name"), "error")
 def _name_twice(given: _Given) -> Iterator[_Found]:
-    counts: dict[str, int] = defaultdict(int)
-    for spec in given.specs:
-        counts[spec.name] += 1
-    for name, count in counts.items():
-        if count > 1:
+    """Each function needs a name of its own, because calls name the function."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, spec in enumerate(given.specs):
+        places[spec.name].append(at)
+    for name, positions in places.items():
+        if (count := len(positions)) > 1:
             words = counted_message(
                 _("The toolset has %(count)s tool named %(name)s. Rename it."),
                 _("The toolset has %(count)s tools named %(name)s. Rename or delete all but one."),
                 count,
                 name=name,
             )
-            yield name, "", count, words
+            yield positions[1], (), count, words
 
 
 @_check("toolset.required_unknown", _("A required parameter that is not described"), "error")
 def _required_unknown(given: _Given) -> Iterator[_Found]:
-    for spec in given.specs:
+    """A schema requires a parameter that it does not describe."""
+    for at, spec in enumerate(given.specs):
         for path, schema in _objects(spec):
             if schema.keys() & _ELSEWHERE:
                 continue
@@ -132,12 +148,13 @@ def _required_unknown(given: _Given) -> Iterator[_Found]:
             for name in required if isinstance(required, list) else ():
                 if name not in (properties if isinstance(properties, Mapping) else {}):
                     words = message(_("%(name)s is required, but the schema does not describe it."), name=str(name))
-                    yield spec.name, dotted((*path, str(name))), name, words
+                    yield at, (*path, str(name)), name, words
 
 
 @_check("toolset.default_type", _("A default that its own schema refuses"), "error")
 def _default_type(given: _Given) -> Iterator[_Found]:
-    for one in given.parameters:
+    """The default of a parameter does not fit its own type, choices or limits."""
+    for at, one in given.parameters:
         if "default" not in one.schema or (one.schema["default"] is None and not one.required):
             continue
         rules = {key: part for key, part in one.schema.items() if key not in ("default", "description")}
@@ -147,71 +164,85 @@ def _default_type(given: _Given) -> Iterator[_Found]:
             continue
         if problem is not None:
             words = message(_("The default does not fit the schema: %(problem)s."), problem=problem.message[:200])
-            yield one.tool, one.name, one.schema["default"], words
+            yield at, one.path, one.schema["default"], words
 
 
 @_check("toolset.no_description", _("A tool without a description"), "warning")
 def _no_description(given: _Given) -> Iterator[_Found]:
-    for spec in given.specs:
+    """A function needs a description of at least two words."""
+    for at, spec in enumerate(given.specs):
         if len(spec.description.split()) < _MIN_WORDS and not _has_no_spaces(spec.description):
-            yield spec.name, "", spec.description, message(_("Say in a sentence what the tool does."))
+            yield at, (), spec.description, message(_("Say in a sentence what the tool does."))
 
 
 @_check("toolset.parameter_undescribed", _("A parameter without a description"), "warning")
 def _parameter_undescribed(given: _Given) -> Iterator[_Found]:
-    for one in given.parameters:
+    """A parameter needs a description."""
+    for at, one in given.parameters:
         text = one.schema.get("description")
         if not (isinstance(text, str) and text.strip()):
-            yield one.tool, one.name, None, message(_("Say what the parameter means, and in which unit or format."))
+            yield at, one.path, None, message(_("Say what the parameter means, and in which unit or format."))
 
 
 @_check("toolset.same_description", _("Two tools with one description"), "warning")
 def _same_description(given: _Given) -> Iterator[_Found]:
+    """Two functions have the same description, so a model cannot choose between them."""
     known: dict[str, str] = {}
-    for spec in given.specs:
+    for at, spec in enumerate(given.specs):
         text = " ".join(spec.description.casefold().split())
         other = known.setdefault(text, spec.name)
         if text and other != spec.name:
             words = message(_("%(other)s has the same description. Say how the two differ."), other=other)
-            yield spec.name, "", [text, other], words
+            yield at, (), [text, other], words
 
 
 @_check("toolset.look_alike", _("Tools that look alike"), "warning")
 def _look_alike(given: _Given) -> Iterator[_Found]:
-    shapes = [(spec, frozenset(words_of(spec.name)), frozenset(_own(spec))) for spec in given.specs if not spec.broken]
-    for at, (spec, words, names) in enumerate(shapes[:_MAX_COMPARED]):
-        for other, other_words, other_names in shapes[:at]:
-            if spec.name == other.name or names != other_names:
+    """Two functions have nearly the same name, and the same parameters."""
+    shapes = [
+        (at, spec, frozenset(words_of(spec.name)), frozenset(_own(spec)))
+        for at, spec in enumerate(given.specs)
+        if not spec.broken
+    ]
+    before: dict[frozenset[str], list[tuple[ToolSpec, frozenset[str]]]] = defaultdict(list)
+    for at, spec, words, names in shapes[:_MAX_COMPARED]:
+        alike = before[names]
+        for other, other_words in alike:
+            if spec.name == other.name:
                 continue
             if _share(words, other_words) >= _ALIKE or spec.name.casefold() == other.name.casefold():
                 sentence = message(
                     _("%(other)s has nearly the same name, and the same parameters. Say how the two differ."),
                     other=other.name,
                 )
-                yield spec.name, "", [spec.name, other.name], sentence
+                yield at, (), [spec.name, other.name], sentence
+        alike.append((spec, words))
 
 
 @_check("toolset.dialect", _("A type that JSON Schema does not have"), "info")
 def _dialect(given: _Given) -> Iterator[_Found]:
-    for function, spec in zip(given.written, given.specs, strict=True):
+    """A schema uses a type such as dict or float, which JSON Schema does not have."""
+    for at, function in enumerate(given.written):
         for path, word in _types(function.get("parameters"), ()):
             if word not in JSON_TYPES:
                 sentence = _("JSON Schema has no type “%(word)s”. Assay reads it by its usual meaning.")
                 words = message(sentence, word=word)
-                yield spec.name, dotted(path), word, words
+                yield at, path, word, words
 
 
 @_check("toolset.open_object", _("An object without properties"), "warning")
 def _open_object(given: _Given) -> Iterator[_Found]:
-    for one in given.parameters:
+    """An object lists no properties, so its schema accepts any value."""
+    for at, one in given.parameters:
         if one.kind == "object" and not one.schema.get("properties") and not one.schema.keys() & _ELSEWHERE:
             words = message(_("The object has no properties, so any value is accepted. Describe what it may hold."))
-            yield one.tool, one.name, None, words
+            yield at, one.path, None, words
 
 
 @_check("toolset.choices_in_words", _("Choices that are only in the description"), "warning")
 def _choices_in_words(given: _Given) -> Iterator[_Found]:
-    for one in given.parameters:
+    """A description lists the values of a parameter, but its schema accepts any text."""
+    for at, one in given.parameters:
         text = one.schema.get("description")
         if one.kind != "string" or not isinstance(text, str) or "pattern" in one.schema:
             continue
@@ -223,7 +254,7 @@ def _choices_in_words(given: _Given) -> Iterator[_Found]:
                 _("The description lists choices (%(choices)s), but the schema accepts any text. Add an enum."),
                 choices=", ".join(choices[:6]),
             )
-            yield one.tool, one.name, choices, words
+            yield at, one.path, choices, words
 
 
 def _validator(rules: Mapping[str, Any]) -> jsonschema_rs.Draft202012Validator:

@@ -26,10 +26,15 @@ def text_dom_id(anchor: str) -> str:
 
 
 def visible_dom_id(anchor: str) -> str:
-    """Return the DOM id of the part of a dialogue's page that shows an anchor: its step or message, else its task."""
+    """Return the DOM id of the part of a dialogue's page that shows an anchor: its step or message, else its task.
+
+    Of a toolset: its tool.
+    """
     parts = anchor.strip("/").split("/")
     if parts[0] in _CASE_PARTS:
         return dom_id("/" + "/".join(parts[: 4 if parts[2:3] == ["calls"] else 2]))
+    if parts[0] == "tools" and len(parts) > 1:
+        return dom_id("/" + "/".join(parts[:2]))
     if parts[0] != "tasks" or len(parts) < 2:
         return "at"
     if len(parts) > 3 and parts[2] == "steps":

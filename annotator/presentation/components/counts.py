@@ -11,6 +11,7 @@ _COUNTED = {
     "batch": ngettext_lazy("%(count)s batch", "%(count)s batches", "number"),
     "next_batch": ngettext_lazy("%(count)s legal next batch", "%(count)s legal next batches", "number"),
     "call": ngettext_lazy("%(count)s call", "%(count)s calls", "number"),
+    "function": ngettext_lazy("%(count)s function", "%(count)s functions", "number"),
     "error": ngettext_lazy("%(number)s error", "%(number)s errors", "number"),
     "warning": ngettext_lazy("%(number)s warning", "%(number)s warnings", "number"),
     "waived": ngettext_lazy("%(number)s waived", "%(number)s waived", "number"),

@@ -13,7 +13,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from annotator.core.keys import ACTIONS
-from annotator.presentation.components.anchors import dom_id, text_dom_id
+from annotator.presentation.components.anchors import dom_id, text_dom_id, visible_dom_id
 from annotator.presentation.components.counts import counted
 from annotator.presentation.components.icons import ICONS
 from annotator.presentation.components.json_text import coloured, shown_json
@@ -44,6 +44,7 @@ def environment(**options: Any) -> Environment:
         "quoted": lru_cache(maxsize=4096)(partial(quote, safe="")),
         "shown_json": shown_json,
         "text_dom_id": text_dom_id,
+        "visible_dom_id": visible_dom_id,
         "url": lambda name, *values: reverse(name, args=values),
         "with_keys": with_keys,
     }

@@ -59,7 +59,7 @@ def write_dialogues(
         [
             (
                 dialogue_id, public_id, revision_id, row.external_id, row.kind, row.language, row.variant_group,
-                row.content_hash, row.title, row.policies, row.topologies, row.information, row.labels,
+                row.content_hash, row.title, row.policies, row.sequence, row.topologies, row.information, row.labels,
                 row.task_count, row.call_count, row.switches, _count(row, "error"), _count(row, "warning"),
                 row.search_text, moment,
             )
@@ -128,8 +128,8 @@ def write_dialogues(
 
 _DIALOGUE_FIELDS = (
     "id", "public_id", "head_id", "external_id", "kind", "language", "variant_group", "content_hash", "title",
-    "policies", "topologies", "information", "labels", "task_count", "call_count", "switches", "error_count",
-    "warning_count", "search_text", "created_at",
+    "policies", "sequence", "topologies", "information", "labels", "task_count", "call_count", "switches",
+    "error_count", "warning_count", "search_text", "created_at",
 )  # fmt: skip
 
 

@@ -154,7 +154,10 @@ def edit_draft(*, actor: User, draft: Draft, operation: dict[str, Any], seen: in
             after = canonical(changed)
             canonical(operation)
         except EditProblem as problem:
-            raise Invalid(message(problem.message), anchor=problem.anchor, circle=list(problem.circle)) from None
+            details = {"field": problem.field} if problem.field else {}
+            raise Invalid(
+                message(problem.message), anchor=problem.anchor, circle=list(problem.circle), **details
+            ) from None
         except SchemaProblem as problem:
             raise Invalid(_("The change can’t be saved: %(problem)s") % {"problem": problem}) from None
         if after != draft.content:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.checks import all_checks
+from annotator.core.coverage import CELLS, within
 from annotator.core.schema.documents import Information, Policy
 from annotator.core.tags import tag_of
 from annotator.errors import Invalid
@@ -57,6 +58,8 @@ class Filters:
     meta: str = ""
     #: Only dialogues with this tag, among those whose tags the person sees.
     tag: str = ""
+    #: Policies of the first tasks, such as “single_tool,chat”.
+    sequence: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, Any], *, project: Project, stages: Callable[[], Iterable[str]]) -> "Filters":
@@ -81,6 +84,7 @@ class Filters:
             field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
             meta=metadata_filter(query),
             tag=_tag_in(query),
+            sequence=one_of(query, "sequence", CELLS),
         )
 
     @property
@@ -153,6 +157,8 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters, *, project: Proje
         # The project too, so that the index of names serves it.
         tagged = DialogueTag.objects.filter(project=OuterRef("project"), name=filters.tag, dialogue=OuterRef("pk"))
         rows = rows.filter(Exists(tagged))
+    if filters.sequence:
+        rows = rows.filter(sequence__in=within(filters.sequence))
     if filters.text:
         # A complete id means that dialogue alone.
         named = rows.filter(external_id=filters.text)

@@ -31,6 +31,7 @@ from benchmark.core.scoring.references import (
 
 NOT_SCORED, OTHER_KIND = "not_scored", "other_kind"
 _MULTI_TURN = "multi_turn"
+_TOOLSET = "toolset"
 _SHADOWED = "Another dialogue of the release has the same id and language, and the scorers read only that one."
 
 
@@ -98,6 +99,9 @@ class EntryRows:
         last = {_language(one): one for one in variants if one.document["kind"] == _MULTI_TURN}
         scored: dict[str, set[str]] = {one.name: set() for one in self.challenges}
         for one in variants:
+            if one.document["kind"] == _TOOLSET:
+                # A model answers no toolset.
+                continue
             if one.document["kind"] != _MULTI_TURN:
                 found[SPLIT].append(self._whole(one))
                 continue

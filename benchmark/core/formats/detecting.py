@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO
 
+from annotator.core.checks.similarity import dialogue_text
 from annotator.core.fields import CustomField
 from annotator.core.schema import SchemaProblem
 from annotator.core.schema.exact_json import dumps
@@ -72,6 +73,8 @@ class Sample:
     warnings: Counter[str] = field(default_factory=Counter)
     #: Suggestions of models and scripts that the records have.
     suggestions: int = 0
+    #: (id, what the user says) of all dialogues.
+    texts: list[tuple[str, str]] = field(default_factory=list)
 
 
 def detect(stream: BinaryIO, filename: str) -> Detection:
@@ -135,6 +138,7 @@ def sample(
             continue
         if len(out.dialogues) < SHOWN:
             out.dialogues.append(read[0])
+        out.texts += [(dialogue.external_id, dialogue_text(dialogue.document)) for dialogue in read]
         kept = {name for dialogue in read for name in unknown(dialogue.document) if len(name) <= _NAME}
         out.kept |= set(sorted(kept - out.kept)[: PROBED - len(out.kept)])
         out.suggestions += sum(map(len, suggested))

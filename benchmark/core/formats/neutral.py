@@ -37,7 +37,7 @@ _KNOWN = frozenset(("assay", "id", "language", "variant_group", "document", "too
 
 class NeutralFormat(Format):
     name = "neutral"
-    kinds = frozenset({"multi_turn", "single_task", "composite", "constrained"})
+    kinds = frozenset({"multi_turn", "single_task", "composite", "constrained", "toolset"})
 
     def read(self, record: Any) -> list[ReadDialogue]:
         """See ``interface.Format``."""

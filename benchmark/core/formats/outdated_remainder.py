@@ -59,6 +59,9 @@ def forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[st
 
 
 def _forget_outdated(document: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    if document["kind"] == "toolset":
+        # No field of a record repeats what is in its tools.
+        return document
     is_case = document["kind"] == "constrained"
     if document["kind"] != before["kind"] or not (is_case or any(part["extra"] for _, part in _parts(document))):
         return document

@@ -1,7 +1,7 @@
 """The end of an import: everything it has written becomes visible in one transaction."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -30,6 +30,8 @@ NAMED_TOOLSETS = 20
 READ_AT_ONCE = 50
 #: Dialogues that join their variants in one transaction, locked until it ends.
 JOINED_AT_ONCE = 10
+#: Called with the import and its job when everything is visible, in the same transaction.
+AFTER_PUBLISHING: list[Callable[[ImportBatch, Job], None]] = []
 _JOINED = "Another variant of the known answer was imported."
 
 
@@ -91,6 +93,8 @@ def publish(*, batch: ImportBatch, job: Job) -> list[Note]:
     _announce_toolsets(batch, job)
     publish_suggestions(batch=job)
     publish_batch(job=job)
+    for tell in AFTER_PUBLISHING:
+        tell(batch, job)
     return late
 
 

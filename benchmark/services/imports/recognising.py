@@ -21,6 +21,7 @@ from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.core.formats import ReadDialogue
 from benchmark.core.formats.detecting import Detection, Sample, detect, sample
 from benchmark.models import ImportBatch, ImportMapping
+from benchmark.services.imports.near_duplicates import repeats_of_sample
 from benchmark.services.imports.preparing import MAX_SECONDS, TOO_LONG, TookTooLong, patience
 from benchmark.services.imports.requests import open_upload, start_import
 
@@ -82,6 +83,7 @@ def run_preview(running: Running) -> dict[str, Any]:
         "problems": read.problems,
         "warnings": read.warnings.most_common(_WARNINGS),
         "suggestions": read.suggestions,
+        "repeats": repeats_of_sample(batch.project, read.texts),
         "dialogues": [_shown(one) for one in read.dialogues],
     }
 

@@ -23,6 +23,7 @@ from benchmark.core.formats import FORMATS
 from benchmark.models import ImportBatch
 from benchmark.services.imports.classification import Sorter
 from benchmark.services.imports.discarding import WRITTEN_IN_BULK, discard_all, discard_slice
+from benchmark.services.imports.near_duplicates import note_repeats
 from benchmark.services.imports.preparing import Chunk, Prepared, PreparedRecord, Setup
 from benchmark.services.imports.processes import Preparers
 from benchmark.services.imports.publishing import join_variants, publish, require_all_written, to_join
@@ -159,7 +160,9 @@ class ImportRun:
     def _write(self, prepared: Prepared, records: list[PreparedRecord | Note]) -> None:
         with self.running.chunk() as commit:
             outcome = self.sorter.sort(records)
-            if not self.batch.dry_run:
+            if self.batch.dry_run:
+                note_repeats(self.batch.project, records, outcome)
+            else:
                 self.storage.write(outcome.new, outcome.revised, outcome.suggested)
             counters = replace(
                 self.counters,

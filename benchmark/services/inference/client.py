@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
+
 from annotator.core.text import Message, gettext_noop, message
 from annotator.errors import Conflict
 from annotator.services.outgoing.guarded_http import AddressRefused, ResponseTooLarge, guarded_client, limited
@@ -37,6 +39,10 @@ class Refused(Exception):
 
 class Halted(Conflict):
     """Nothing more can be asked for now."""
+
+
+class Unanswered(Halted):
+    """A request was sent, but no answer arrived, so it may have to be paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +92,10 @@ class ChatClient:
         self.stop.set()
         self._http.close()
 
-    def ask(self, ask: Ask, key: str) -> Answered:
+    def ask(self, ask: Ask, key: str, *, repeats: bool = True, on_send: Callable[[], None] = lambda: None) -> Answered:
         """Return the model's reply. ``key`` names the request, so that an endpoint that knows such keys answers a
-        repeated request once. Raises Refused and Halted.
+        repeated request once. ``repeats``: whether to send it again if no answer arrived; otherwise that raises
+        Unanswered. ``on_send`` is called each time before it is sent. Raises Refused and Halted, too.
         """
         began, wait, timeouts = time.monotonic(), _FIRST_WAIT, 0
         while True:
@@ -96,6 +103,7 @@ class ChatClient:
             if self.stop.is_set():
                 raise Halted(message(gettext_noop("The inference was stopped.")))
             sent = time.monotonic()
+            on_send()
             try:
                 with limited(self._options.timeout):
                     completion = self._send(ask, key)
@@ -104,6 +112,8 @@ class ChatClient:
                 after = self._judge(error)
             else:
                 return self._answered(completion, ask, round(1000 * (time.monotonic() - sent)))
+            if after.unanswered and not repeats:
+                raise Unanswered(after.told)
             timeouts += after.timed_out
             if timeouts > MAX_TIMEOUTS or time.monotonic() + after.seconds - began > GIVE_UP:
                 raise Halted(after.told)
@@ -166,15 +176,19 @@ class ChatClient:
                 "The endpoint didn’t answer within %(seconds)s seconds, several times in a row.",
                 seconds=self._options.timeout,
             )
-            return _Retry(told, timed_out=True)
+            return _Retry(told, timed_out=True, unanswered=not _never_sent(error))
         if isinstance(error, APIStatusError):
             return self._status(error)
         if isinstance(error, APIConnectionError):
             why = self._quoted(error.__cause__ or error)
-            return _Retry(message("The endpoint can’t be reached: %(reason)s", reason=why))
+            return _Retry(
+                message("The endpoint can’t be reached: %(reason)s", reason=why), unanswered=not _never_sent(error)
+            )
         if isinstance(error, APIError):
             # In the middle of a stream.
-            return _Retry(message("The endpoint reported an error: %(text)s", text=self._quoted(error)))
+            return _Retry(
+                message("The endpoint reported an error: %(text)s", text=self._quoted(error)), unanswered=True
+            )
         told = message(
             "The endpoint doesn’t answer as the OpenAI chat API does: %(text)s", text=self._quoted(error)
         )  # fmt: skip
@@ -207,6 +221,13 @@ class _Retry:
     told: Message
     seconds: float = 0.0
     timed_out: bool = False
+    #: Whether it was sent and nothing, or only a part, came back.
+    unanswered: bool = False
+
+
+def _never_sent(error: Exception) -> bool:
+    """Return whether a connection could not even be opened."""
+    return isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
 
 
 def _retry_after(text: str) -> float:

@@ -33,6 +33,7 @@ from benchmark.models import ErrataLink, Release, SharedBoard
 from benchmark.services.project_data.export import export_files, export_since_archived
 from benchmark.services.project_data.tables import BACKWARDS, ProjectTable, project_tables, stored_files
 from benchmark.services.stored_files import full_path
+from reviews.services.toolset_review.settings import forget_toolset_review
 
 #: For how long a planned deletion can be cancelled.
 GRACE_DAYS = 30
@@ -175,6 +176,8 @@ def _go_on(deletion: ProjectDeletion, most: int) -> int:
                 return done
             rows.filter(pk__in=keys).update(**{column: None})
             done += 1
+    # Projects whose toolsets were reviewed here stay; they have no toolset review any more.
+    forget_toolset_review(deletion.project_key)
     for table in reversed(project_tables()):
         before: int | None = None
         while keys := _last_keys(table, deletion.project_key, before):

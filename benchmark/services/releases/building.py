@@ -35,7 +35,9 @@ from benchmark.core.formats import FORMATS
 from benchmark.core.formats.interface import CANARY
 from benchmark.core.formats.neutral import VERSION as ENVELOPE_VERSION
 from benchmark.models import Release, ReleaseItem
+from benchmark.services.dataset_statistics.releases import STATISTICS
 from benchmark.services.releases.card import DRAWS, LICENCE, Written, has_populations, languages_of, write_card
+from benchmark.services.releases.coverage import summarise_coverage
 from benchmark.services.releases.items import NOT_NATIVE, Item, line_of
 from benchmark.services.releases.responsibility import describe_work
 from benchmark.services.releases.settings import describe
@@ -331,6 +333,8 @@ class _Building:
             figures=frozen["figures"],
             licence=frozen["settings"]["licence"],
             **({"validators": frozen["validators"]} if "validators" in frozen else {}),
+            **summarise_coverage(frozen),
+            **({"statistics": frozen[STATISTICS]} if STATISTICS in frozen else {}),
             **({"entries": self.entries.rows.summary()} if self.entries else {}),
             files=[
                 {

@@ -18,7 +18,10 @@ from benchmark.core.archives.quoting import markdown_code, markdown_paragraphs, 
 from benchmark.core.archives.table import CHALLENGES, DEFAULT, ENTRIES, LABELS, SPLIT, Table, table_path
 from benchmark.core.scoring.challenges import FIRST_TASK, NOT_MULTI_TOOL, TOO_MANY_TASKS
 from benchmark.models import Release
+from benchmark.services.dataset_statistics.releases import STATISTICS
 from benchmark.services.releases.card_figures import figure_sections
+from benchmark.services.releases.card_statistics import statistics_sections
+from benchmark.services.releases.coverage import coverage_section
 from benchmark.services.releases.items import NOT_NATIVE
 
 _SIZES = (
@@ -110,6 +113,8 @@ def write_card(release: Release, description: Description, written: Written) -> 
             for name, title in _BREAKDOWNS
             if counts.get(name)
         ),
+        *coverage_section(frozen),
+        *statistics_sections(frozen.get(STATISTICS)),
         *_section("Limits", settings.limits),
         *_section("Annotators", settings.demographics),
         *_licence(description),

@@ -30,6 +30,7 @@ from benchmark.core.archives.executing import execution_facts
 from benchmark.core.archives.manifest import VERSION
 from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
+from benchmark.services.releases.coverage import ReleasedCoverage
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
 from benchmark.services.releases.settings import settings_of
@@ -48,6 +49,7 @@ _KINDS = {
     "single_task": "single tasks",
     "composite": "composites",
     "constrained": "constrained dialogues",
+    "toolset": "toolsets",
 }
 _REASON = 300
 
@@ -171,6 +173,7 @@ class _Freezing:
         self._counts: dict[str, Counter[str]] = {
             name: Counter() for name in ("language", "policy", "topology", "information", "entry_switches", "tasks")
         }
+        self._coverage = ReleasedCoverage()
         self._calls = 0
         #: Numbers of the protocol versions under which any stage of an item was passed.
         self._protocols: set[int] = set()
@@ -236,6 +239,7 @@ class _Freezing:
                 "calls": self._calls,
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
+            "coverage": self._coverage.facts(self.release),
             **({"custom_fields": self.project.custom_fields} if self.project.custom_fields else {}),
             "figures": read_figures(self.project, public=opened_by(self.release)),
             **({"validators": self._validator_summary()} if self._validators else {}),
@@ -288,7 +292,9 @@ class _Freezing:
             return "It was not verified in its last cycle."
         if self.release.leave_out_gold and candidate.gold_role == GoldRole.ANSWER:
             return "It is the known answer of a gold item in use."
-        return next((one.why for one in variants.get(candidate.pk, ()) if one.why), "")
+        others = variants.get(candidate.pk, ())
+        why = next((one.why for one in others if one.why), "")
+        return why or next((why for one in others if (why := _unready(one, candidate.language))), "")
 
     def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
         """Decide by the content: read, checked and written once, unless its mark gives the result."""
@@ -392,6 +398,7 @@ class _Freezing:
         return ""
 
     def _count(self, labels: "_Labels") -> None:
+        self._coverage.add(labels)
         self._calls += labels.call_count
         counts = self._counts
         counts["language"][labels.language or "none"] += 1
@@ -405,6 +412,15 @@ class _Freezing:
             if policy == "multi_tool" and topology
         )
         counts["information"].update(value or "none" for value in labels.information)
+
+
+def _unready(variant: Variant, language: str) -> str:
+    """Return why a variant in another language holds back this one; blank if it is verified, or rejected for good."""
+    if variant.dialogue.language == language:
+        return ""
+    if variant.dialogue.status in (DialogueStatus.VERIFIED, DialogueStatus.REJECTED):
+        return ""
+    return f"Its language variant {variant.dialogue.external_id} is not verified yet."
 
 
 class _Labels(NamedTuple):

@@ -15,6 +15,7 @@ from annotator.services.dialogues.untried import Runnable, ensure_run, runnables
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
 from benchmark.models import Release, ReleaseItem, ReleaseState
+from benchmark.services.dataset_statistics.releases import count_release
 from benchmark.services.releases.building import build_archive
 from benchmark.services.releases.freezing import freeze, opened_by, published_in, require_worth_releasing
 from benchmark.services.releases.trails import verified_cycles
@@ -46,6 +47,7 @@ def run_release(running: Running) -> dict[str, Any]:
             _try_what_waits(running, release.project)
             freeze(running, release)
         require_worth_releasing(release)
+        count_release(running, release)
         _build(running, release)
         release.refresh_from_db()
     # Here, and not with the last chunk: an attempt that finds the release frozen also comes here.

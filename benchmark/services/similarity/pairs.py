@@ -5,7 +5,7 @@ work is bounded even if thousands say the same.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from django.db.models import Q
 
@@ -61,6 +61,16 @@ def store_pairs(project_id: int, texts: Mapping[int, str], *, again: bool = Fals
     pairs = [(pk, other, one.percent, one.kind) for pk, found in matches.items() for other, one in found]
     bulk_insert.insert_rows(SimilarPair, ("dialogue_id", "other_id", "percent", "kind"), pairs, constants=constants)
     return matches
+
+
+def matches_of(project_id: int, texts: Sequence[str]) -> list[list[Match]]:
+    """Return the matches of each text with the dialogues stored, the best first; stores nothing."""
+    # Dialogues have keys from 1 on.
+    own = {-place: found for place, text in enumerate(texts) if (found := traits_of(text)) is not None}
+    own_bands = {key: bands(found) for key, found in own.items()}
+    stored = _in_bands(project_id, {band for found in own_bands.values() for band in found})
+    matches = _matches(own, {key: _candidates(found, stored) for key, found in own_bands.items()})
+    return [matches.get(-place, []) for place in range(len(texts))]
 
 
 def matches_among(project_id: int, text: str, among: Q) -> list[Match]:

@@ -66,7 +66,8 @@ CONTENT_RULES: Mapping[str, str] = {
     "different": gettext_noop("different"),
     "majority": gettext_noop("same fix by a majority"),
 }
-#: Fields of a stage that have words of their own below.
+#: Fields of a protocol, and of a stage, that have words of their own below.
+_OF_PROTOCOL = {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after", "verified_toolsets"}
 _KNOWN = {"key", "title", "kind", "reviewers", "eligible", "blind", "entry", "outcomes", "checklist", "lease_minutes"}
 
 
@@ -89,7 +90,8 @@ def describe_protocol_changes(before: Protocol, after: Protocol) -> list[Differe
             ("Name", before.name, after.name),
             ("Disagreement alarm limit", percent(before.discrepancy_alarm), percent(after.discrepancy_alarm)),
             ("Minimum compared items", str(before.alarm_after), str(after.alarm_after)),
-            *_rest(before, after, {"name", "preset", "stages", "taxonomy", "discrepancy_alarm", "alarm_after"}),
+            ("Only on verified toolsets", _yes(before.verified_toolsets), _yes(after.verified_toolsets)),
+            *_rest(before, after, _OF_PROTOCOL),
         )
         if left != right
     ]

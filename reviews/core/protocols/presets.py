@@ -27,7 +27,10 @@ from reviews.core.protocols.protocol import (
     Verdict,
     form_error_in_words,
 )
-from reviews.core.protocols.taxonomy import TAXONOMY
+from reviews.core.protocols.taxonomy import TAXONOMY, TOOLSET_TAXONOMY
+
+#: The preset of projects in which toolsets are reviewed.
+TOOLSET = "toolset"
 
 _A, _F, _R, _E = Verdict.APPROVE, Verdict.FIX, Verdict.REJECT, Verdict.ESCALATE
 _EVERYONE = (Role.ANNOTATOR, Role.SENIOR_REVIEWER)
@@ -142,6 +145,14 @@ _VALIDATORS = (
     _once(key="own", text=_("No validator requires more than its own constraint")),
     _once(key="message", text=_("The validator’s message says what to fix")),
 )
+#: What makes the calls of a dialogue ambiguous, or impossible to write.
+_TOOLS = (
+    _once(key="descriptions", text=_("Every function and parameter says what it does, so that one can choose it")),
+    _once(key="types", text=_("Types, formats and lists of allowed values are stated in the schema")),
+    _once(key="required", text=_("The required parameters are exactly those without which the function can’t run")),
+    _once(key="distinct", text=_("No two functions do the same")),
+    _once(key="usable", text=_("The functions together allow realistic tasks")),
+)
 
 
 class ImpossibleOption(ValueError):
@@ -171,6 +182,7 @@ def c3(
     return Protocol(
         name="C3-Bench",
         preset="c3",
+        verified_toolsets=True,
         stages=(
             Stage(
                 key="self_check_single",
@@ -223,6 +235,7 @@ def wild(*, round_fraction: float = 0.2) -> Protocol:
     return Protocol(
         name="WildToolBench",
         preset="wild",
+        verified_toolsets=True,
         stages=(
             Stage(
                 key="annotation",
@@ -260,6 +273,7 @@ def cctu(*, consecutive: int = 2) -> Protocol:
     return Protocol(
         name="CCTU",
         preset="cctu",
+        verified_toolsets=True,
         stages=(
             *(
                 Stage(
@@ -313,8 +327,40 @@ def async_(*, without_rounds: bool = False) -> Protocol:
     return Protocol(
         name="AsyncTool",
         preset="async",
+        verified_toolsets=True,
         stages=(*((alone,) if without_rounds else (validation, rounds)), _settlement(_("Settlement"))),
         taxonomy=TAXONOMY,
+    )
+
+
+def toolset() -> Protocol:
+    """Return the protocol by which toolsets are reviewed: two independent reviews, then an expert."""
+    return Protocol(
+        name=_("Review of toolsets"),
+        preset=TOOLSET,
+        stages=(
+            Stage(
+                key="review",
+                title=_("Independent reviews"),
+                kind=StageKind.CROSS_CHECK,
+                reviewers=2,
+                eligible=Eligible(roles=_EVERYONE, author=AuthorRule.NOT_AUTHOR),
+                blind=True,
+                outcomes=TWO_COLLEAGUES,
+                checklist=Checklist(items=_TOOLS),
+            ),
+            Stage(
+                key="expert",
+                title=_("Expert verification"),
+                kind=StageKind.EXPERT,
+                eligible=Eligible(
+                    roles=(Role.SENIOR_REVIEWER,), author=AuthorRule.NOT_AUTHOR, not_earlier_reviewers=True
+                ),
+                outcomes=EXPERT,
+                lease_minutes=60,
+            ),
+        ),
+        taxonomy=TOOLSET_TAXONOMY,
     )
 
 
@@ -332,7 +378,9 @@ def _settlement(title: str) -> Stage:
 
 
 #: Name -> how to make it.
-PRESETS: dict[str, Callable[..., Protocol]] = {"c3": c3, "wild": wild, "cctu": cctu, "async": async_}
+PRESETS: dict[str, Callable[..., Protocol]] = {
+    "c3": c3, "wild": wild, "cctu": cctu, "async": async_, TOOLSET: toolset,
+}  # fmt: skip
 #: Name -> one sentence about it.
 ABOUT_PRESETS: Mapping[str, str] = {
     "c3": _(
@@ -344,6 +392,9 @@ ABOUT_PRESETS: Mapping[str, str] = {
     "async": _(
         "Every trajectory is run. One person validates it; then all items are reviewed in rounds until a round finds "
         "no errors."
+    ),
+    TOOLSET: _(
+        "For toolsets, not dialogues: two people review each independently, then a senior reviewer verifies it."
     ),
 }
 #: The labels of their options.

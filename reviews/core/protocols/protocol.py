@@ -269,6 +269,16 @@ class Protocol(_Part):
         title=_("Minimum compared items"),
         description=_("Per stage. Small samples say little: one disagreement in two items is 50 %."),
     )
+    #: Where toolsets are reviewed too, whether a dialogue is only verified when its toolset is.
+    verified_toolsets: bool = Field(default=False, title=_("Verify dialogues only on verified toolsets"))
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out later fields with their default: versions from before them keep their text and hash."""
+        data: dict[str, Any] = write(self)
+        if not self.verified_toolsets:
+            del data["verified_toolsets"]
+        return data
 
     @property
     def entry_stages(self) -> tuple[Stage, ...]:

@@ -343,7 +343,11 @@ class _Reading:
     def _places(self, task_id: str) -> list[str]:
         document = self.dispute.left.document
         if not task_id:
-            places = [f"/{key}" for key in document if key not in ("kind", "extra", "tasks", "context", "tool_codes")]
+            left_out = ("kind", "extra", "tasks", "context", "tool_codes", "tools")
+            places = [f"/{key}" for key in document if key not in left_out]
+            # There may be hundreds of functions.
+            tools = (f"/tools/{one['id']}" for one in document.get("tools", ()))
+            places += [one for one in tools if one in self.touched and f"{one}/tool" not in self.editors]
             # In a constrained case: constraints, rounds and calls that both sides have added.
             return places + [anchor for anchor in self.editors if not covers("/tasks", anchor)]
         task = next((task for task in document["tasks"] if task["id"] == task_id), None)

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from annotator.core.comparison.variants import shared_difference
 from annotator.core.schema import SchemaProblem, canonical, read_document
+from annotator.core.schema.toolset_documents import KIND
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Event, Membership, Project, Revision, User
 from annotator.models.content import DialogueStatus, GoldRole
@@ -232,6 +233,9 @@ def _origins_of(source: Dialogue, stage: Stage) -> list[GoldOrigin]:
 
 def _origin_of(source: Dialogue, stage: Stage, name: str) -> GoldOrigin:
     """Return how the dialogue was verified, and its first run through the stage. ``name``: its name in sentences."""
+    if source.kind == KIND:
+        # Pages of other projects show which toolsets are verified.
+        raise Conflict(_("%(name)s is a toolset. Toolsets can’t be gold items.") % {"name": name})
     if source.gold_role:
         raise Conflict(_("%(name)s is already part of a gold item. Retire that one first.") % {"name": name})
     if GoldItem.training.filter(source=source, retired_at=None).exists():

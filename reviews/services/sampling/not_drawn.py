@@ -1,5 +1,7 @@
 """Moves on items that a draw did not select, thousands at a time: they are verified, or wait for the next round."""
 
+from collections import Counter
+
 from django.db.models import F, OuterRef, Subquery
 from django.utils import timezone
 
@@ -8,9 +10,15 @@ from annotator.models.content import DialogueStatus
 from annotator.services.database.bulk_insert import insert_rows
 from annotator.services.history.event_chain import extend_chains, in_portions
 from reviews.models import Cycle, CycleState, Draw, StageRun, StageRunState
+from reviews.services.protocols.versions import parse
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.moves import NOT_DRAWN
+from reviews.services.transitions.verified_tools import (
+    demands_verified_tools,
+    remember_all_verified,
+    with_unverified_tools,
+)
 
 
 def settle_as_not_drawn(runs: list[StageRun]) -> None:
@@ -45,26 +53,39 @@ def wait_for_next_round(draw: Draw, runs: list[StageRun]) -> None:
 
 
 def verify_all(draw: Draw, runs: list[StageRun]) -> None:
-    """Verify the items left in the pool of the last stage."""
+    """Verify the items left in the pool of the last stage. Those whose tools must be verified first wait for them."""
     if not runs:
         return
     settle_as_not_drawn(runs)
+    by_stage = Counter(f"outcome:{run.stage}:{NOT_DRAWN}" for run in runs)
+    write_deltas(project_id=draw.project_id, deltas=by_stage)
+    demanding = [run for run in runs if demands_verified_tools(draw.project, parse(run.cycle.protocol))]
+    unverified = (
+        with_unverified_tools(draw.project, [run.entry_revision_id for run in demanding]) if demanding else set()
+    )
+    held = [run for run in demanding if run.entry_revision_id in unverified]
+    keys = {run.pk for run in held}
+    _let_wait(draw, held)
+    _end_verified(draw, [run for run in runs if run.pk not in keys])
+
+
+def _let_wait(draw: Draw, runs: list[StageRun]) -> None:
+    _move_all(draw, runs, DialogueStatus.IN_REVIEW)
+    entries = {run.cycle.dialogue_id: {"cycle": run.cycle.number, "draw": draw.public_id} for run in runs}
+    extend_chains(actor=draw.actor, project=draw.project, kind="cycle.waits_for_tools", entries=entries)
+
+
+def _end_verified(draw: Draw, runs: list[StageRun]) -> None:
     for portion in in_portions([run.pk for run in runs]):
         entry = StageRun.objects.filter(pk__in=portion, cycle=OuterRef("pk")).values("entry_revision")[:1]
         Cycle.objects.filter(stage_runs__in=portion).update(
             state=CycleState.VERIFIED, ended_at=timezone.now(), exit_revision=Subquery(entry)
         )
-    for portion in in_portions([run.cycle.dialogue_id for run in runs]):
-        Dialogue.objects.filter(pk__in=portion).update(
-            status=DialogueStatus.VERIFIED, stage="", updated_at=timezone.now()
-        )
-    ITEM_HISTORY.enqueue(draw.project_id, [run.cycle.dialogue_id for run in runs])
-    by_stage: dict[str, int] = {}
-    for run in runs:
-        key = f"outcome:{run.stage}:{NOT_DRAWN}"
-        by_stage[key] = by_stage.get(key, 0) + 1
-    moved = {f"status:{DialogueStatus.POOLED}": -len(runs), f"status:{DialogueStatus.VERIFIED}": len(runs)}
-    write_deltas(project_id=draw.project_id, deltas={**by_stage, **moved})
+    _move_all(draw, runs, DialogueStatus.VERIFIED)
+    dialogues = [run.cycle.dialogue_id for run in runs]
+    for portion in in_portions(dialogues):
+        remember_all_verified(portion)
+    ITEM_HISTORY.enqueue(draw.project_id, dialogues)
     extend_chains(
         actor=draw.actor,
         project=draw.project,
@@ -78,3 +99,11 @@ def verify_all(draw: Draw, runs: list[StageRun]) -> None:
             for run in runs
         },
     )
+
+
+def _move_all(draw: Draw, runs: list[StageRun], status: DialogueStatus) -> None:
+    """Move dialogues out of the pool, into no stage."""
+    for portion in in_portions([run.cycle.dialogue_id for run in runs]):
+        Dialogue.objects.filter(pk__in=portion).update(status=status, stage="", updated_at=timezone.now())
+    moved = {f"status:{DialogueStatus.POOLED}": -len(runs), f"status:{status}": len(runs)}
+    write_deltas(project_id=draw.project_id, deltas=moved if runs else {})

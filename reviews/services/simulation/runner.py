@@ -227,7 +227,7 @@ def _judgement(simulation: Simulation, opened: OpenedItem) -> Judgement:
 def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) -> Review:
     slot, dispute, seen = opened.slot, opened.dispute, opened.seen
     refused = judgement.verdict in (Verdict.REJECT, Verdict.ESCALATE)
-    rulings = {} if refused or dispute is None else dict(_rulings(opened.item, dispute, judgement.document))
+    rulings = {} if refused or dispute is None else dict(_rulings(simulation, opened, judgement.document))
     edited = seen if refused else _own_edits(opened, judgement)
     overrules = dispute is not None and dispute.is_about_a_rejection
     reason = "The dialogue is unusable." if refused else "The dialogue can be repaired." if overrules else ""
@@ -237,7 +237,7 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
         "token": opened.claim.token,
         "verdict": "" if rulings else judgement.verdict,
         "reason": reason,
-        "named_errors": [] if refused or dispute else _findings(judgement, seen),
+        "named_errors": [] if refused or dispute else _findings(simulation, judgement, seen),
         "checklist": {} if refused else _checklist(opened.stage, seen),
         "rulings": rulings,
     }
@@ -263,15 +263,15 @@ def _submit(simulation: Simulation, opened: OpenedItem, judgement: Judgement) ->
     return review
 
 
-def _rulings(item: Item, dispute: Dispute, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rulings(simulation: Simulation, opened: OpenedItem, wanted: Document) -> Iterator[tuple[str, dict[str, Any]]]:
     """Return the ruling for each disputed anchor that leads to the version the senior reviewer wants."""
-    points = {point.anchor: point for point in item.original.points}
-    for disputed in dispute.discrepancies:
+    points = {point.anchor: point for point in opened.item.original.points}
+    for disputed in opened.dispute.discrepancies if opened.dispute else ():
         point = points[disputed.anchor]
         value = value_at(wanted, point)
         choice = "left" if value == disputed.left else "right" if value == disputed.right else "third"
         kind = point.kind_of(disputed.right if choice == "left" else disputed.left)
-        ruling = {"choice": choice, "reason_kind": kind, "reason": "Matches the dialogue."}
+        ruling = {"choice": choice, "reason_kind": _error_type(simulation, kind), "reason": "Matches the dialogue."}
         yield disputed.anchor, ruling | ({"value": value} if choice == "third" else {})
 
 
@@ -288,9 +288,14 @@ def _own_edits(opened: OpenedItem, judgement: Judgement) -> Document:
     return edited
 
 
-def _findings(judgement: Judgement, seen: Document) -> list[dict[str, str]]:
+def _error_type(simulation: Simulation, kind: str) -> str:
+    """Return an error type of the model, or “other” where the protocol has others, as that of toolsets has."""
+    return kind if kind in simulation.protocol.error_type_keys() else "other"
+
+
+def _findings(simulation: Simulation, judgement: Judgement, seen: Document) -> list[dict[str, str]]:
     return [
-        {"kind": kind, "anchor": point.anchor, "note": "Does not fit the dialogue."}
+        {"kind": _error_type(simulation, kind), "anchor": point.anchor, "note": "Does not fit the dialogue."}
         for point, kind in judgement.kinds(seen)
     ]
 
@@ -298,7 +303,7 @@ def _findings(judgement: Judgement, seen: Document) -> list[dict[str, str]]:
 def _checklist(stage: Stage, document: Document) -> dict[str, dict[str, bool]]:
     items = stage.checklist.items
     answers = {"dialogue": {item.key: True for item in items if not item.per_task}}
-    answers |= {task["id"]: {item.key: True for item in items if item.per_task} for task in document["tasks"]}
+    answers |= {task["id"]: {item.key: True for item in items if item.per_task} for task in document.get("tasks", ())}
     return {point: given for point, given in answers.items() if given}
 
 

@@ -20,7 +20,10 @@ from reviews.services.queue.notifications import notify_experts, notify_return
 from reviews.services.queue.order import new_position
 from reviews.services.statistics.item_history import ITEM_HISTORY
 from reviews.services.transitions.transition_log import Journal
+from reviews.services.transitions.verified_tools import remember_verified, tools_are_verified
 
+#: Each is called with a dialogue that has just been verified, in its transaction.
+VERIFIED: list[Callable[[Dialogue], object]] = []
 #: The outcome of a run in a pool whose item was not drawn.
 NOT_DRAWN = "not_drawn"
 
@@ -142,12 +145,28 @@ def end_cycle(context: CycleContext, state: CycleState, revision: Revision | Non
 
 
 def verify(context: CycleContext, revision: Revision) -> None:
-    """End the cycle with this content as the verified revision."""
+    """End the cycle with this content as the verified revision.
+
+    If its tools must be verified first, it waits: the cycle goes on without a stage until ``end_verified`` is called.
+    """
+    if tools_are_verified(context.dialogue.project, context.protocol, revision):
+        end_verified(context, revision)
+        return
+    context.set_status(DialogueStatus.IN_REVIEW, "")
+    tools = revision.toolset_revision.toolset.name
+    context.journal.event("cycle.waits_for_tools", after={"cycle": context.cycle.number, "toolset": tools})
+
+
+def end_verified(context: CycleContext, revision: Revision) -> None:
+    """End the cycle with this content as the verified revision, whose tools are verified if they must be."""
     end_cycle(context, CycleState.VERIFIED, revision)
     context.set_status(DialogueStatus.VERIFIED, "")
     context.journal.event(
         "cycle.verified", after={"cycle": context.cycle.number, "content_hash": revision.content_hash}
     )
+    remember_verified(context.dialogue, revision)
+    for follow in VERIFIED:
+        follow(context.dialogue)
 
 
 def _reject(context: CycleContext, run: StageRun, revision: Revision) -> None:

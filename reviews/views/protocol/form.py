@@ -94,6 +94,7 @@ def form_of(draft: Draft, complaints: Complaints, *, known_kinds: frozenset[str]
         "name": maker.field("/name"),
         "alarm": maker.field("/discrepancy_alarm"),
         "alarm_after": maker.field("/alarm_after"),
+        "verified_toolsets": maker.field("/verified_toolsets"),
         "stages": [maker.stage(place) for place in range(len(draft["stages"]))],
         "stages_error": complaints.at("/stages", "stages"),
         "taxonomy": [maker.kind(place, known_kinds) for place in range(len(draft["taxonomy"]))],

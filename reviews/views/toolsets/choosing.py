@@ -13,13 +13,13 @@ from annotator.core.schema.toolsets import MAX_TOOLS
 from annotator.errors import Invalid
 from annotator.models import Project, Toolset
 from annotator.presentation.dialogue import pretty
+from annotator.presentation.tool_parameters import shown_functions
 from annotator.services.access.permissions import require_administrator
 from annotator.services.toolsets.details import Details, details_of
 from annotator.services.toolsets.listing import Filters, narrowed
 from annotator.services.toolsets.subsets import Subset, choose_subset
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.views.toolsets.forms import SEPARATORS, DetailsForm, category_choices, entered
-from reviews.views.toolsets.shown import shown_functions
 
 #: Connections that the page lists.
 LISTED = 100

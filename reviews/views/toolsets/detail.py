@@ -14,6 +14,7 @@ from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Toolset, ToolsetRevision
 from annotator.models.content import DialogueStatus
+from annotator.presentation.tool_parameters import shown_functions
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
 from annotator.services.toolsets.details import change_details, details_of, load_toolset, newest, tags_of
@@ -28,9 +29,11 @@ from reviews.services.cycles.toolset_changes import (
     preview_change,
     signature_problems,
 )
+from reviews.services.toolset_review.states import standings_of
 from reviews.views.toolsets.draft import FunctionsDraft
 from reviews.views.toolsets.forms import DetailsForm, ToolsetForm, entered
-from reviews.views.toolsets.shown import findings_of, shown_changes, shown_findings, shown_functions
+from reviews.views.toolsets.review import shown_standing
+from reviews.views.toolsets.shown import findings_of, shown_changes, shown_findings
 
 #: Revisions, and pairs of functions of which one feeds the other, that the page lists.
 LISTED, FED = 50, 100
@@ -105,6 +108,9 @@ def _shown(request: PageRequest, toolset: Toolset, revision: ToolsetRevision, dr
         "problems": signature_problems(revision.content),
         "feeds": feeds[:FED],
         "more_feeds": max(0, len(feeds) - FED),
+        "standing": shown_standing(
+            standings_of(actor=request.user, project=request.project, toolsets=[toolset]).get(toolset.pk)
+        ),
         "found": shown_findings(findings_of(draft.text)),
         # What was typed stays in its field.
         "values": {key: request.POST.get(key, value) for key, value in values.items()},

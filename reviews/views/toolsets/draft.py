@@ -82,6 +82,10 @@ class FunctionsDraft:
             "sentence": sentence,
         }
 
+    def refuse(self, problem: tuple[str, str], typed: dict[str, str]) -> None:
+        """Show what was typed into the form of the open function, and why it cannot be applied."""
+        self.problem, self._typed = problem, typed
+
     def _row(self, row: Row) -> dict[str, Any]:
         stored = {
             "name": row.name, "type": row.type, "required": "on" if row.required else "",
@@ -109,7 +113,7 @@ class FunctionsDraft:
         try:
             changed = edited(_function(tool), given)
         except EditProblem as problem:
-            self.problem, self._typed = (problem.field, translated(problem.message)), given
+            self.refuse((problem.field, translated(problem.message)), given)
             return
         self.tools[at] = tool | {"function": changed} if "function" in tool else changed
 

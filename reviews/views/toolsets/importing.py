@@ -11,6 +11,7 @@ from annotator.core.tools.checks import check_tools
 from annotator.core.tools.sources.model import ReadTools
 from annotator.errors import Conflict, DomainError, Invalid
 from annotator.presentation.dialogue import pretty
+from annotator.presentation.tool_parameters import shown_functions
 from annotator.services.access.permissions import require_administrator
 from annotator.services.toolsets.importing import import_toolset, read_content, read_description
 from annotator.services.toolsets.storing import MAX_NAME
@@ -18,7 +19,7 @@ from annotator.translation import translated
 from annotator.views.pages import PageRequest, project_page, takes
 from annotator.views.uploads import takes_files
 from reviews.views.toolsets.forms import KIND_TITLES, DetailsForm, SourceForm
-from reviews.views.toolsets.shown import shown_findings, shown_functions
+from reviews.views.toolsets.shown import shown_findings
 
 #: Notes that the page shows.
 NOTED = 50

@@ -27,6 +27,8 @@ from annotator.services.toolsets.listing import (
     tools_by_category,
 )
 from annotator.views.pages import PageRequest, project_page, takes
+from reviews.services.toolset_review.states import standings_of
+from reviews.views.toolsets.review import SHOWN
 
 PAGE = 50
 _WITH_CODE = '{"implementation":'
@@ -69,7 +71,12 @@ def toolset_list(request: PageRequest) -> HttpResponse:
     for toolset in page.rows:
         facts = (toolset.head and toolset.head.facts) or {}
         toolset.found = facts.get("errors", 0) + facts.get("warnings", 0)  # type: ignore[attr-defined]
+    standings = standings_of(actor=request.user, project=project, toolsets=page.rows)
+    for toolset in page.rows:
+        words, tone, icon = SHOWN[standings[toolset.pk].state] if standings else ("", "", "")
+        toolset.standing = {"words": _(words), "tone": tone, "icon": icon} if words else None  # type: ignore[attr-defined]
     context = _shared(request, filters)
+    context["reviewed"] = bool(standings)
     kept = f"{context['query']}&" if context["query"] else ""
     context |= {
         "rows": page.rows,

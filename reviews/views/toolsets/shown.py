@@ -1,6 +1,6 @@
 """What pages show of the findings and changes of a toolset."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -9,60 +9,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from annotator.core.comparison import ChangeKind, split
-from annotator.core.comparison.change_lines import short_value
 from annotator.core.comparison.describing import value_text
 from annotator.core.schema.exact_json import load_stored
-from annotator.core.schema.toolsets import ToolSpec
 from annotator.core.tools.changes import tool_changes
 from annotator.core.tools.checks import ToolFinding, check_tools, tool_checks
-from annotator.core.tools.parameters import Parameter, each_tool, parameters_of
 from annotator.translation import translated
 
-#: Parameters that a page shows, of all functions together.
-_MOST_PARAMETERS = 2_000
-#: Values of an enum that a page shows.
-_MOST_CHOICES = 60
 #: Findings and changes that a page shows; it counts all.
 MOST = 100
 _ORDER = ("error", "warning", "info")
-
-
-@dataclass(frozen=True, slots=True)
-class ShownParameter:
-    """A parameter of a function. ``choices``: the values of its enum, on one line."""
-
-    name: str
-    kind: str
-    required: bool
-    description: str
-    choices: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShownFunction:
-    """A function with its parameters, also those inside objects and lists. ``count``: of all, also those not shown."""
-
-    spec: ToolSpec
-    count: int
-    parameters: list[ShownParameter]
-
-
-def shown_functions(tools: Iterable[Mapping[str, Any]]) -> list[ShownFunction]:
-    """Return the functions, together with at most ``_MOST_PARAMETERS`` parameters."""
-    left, functions = _MOST_PARAMETERS, []
-    for spec in each_tool(tools):
-        found = list(parameters_of(spec))
-        functions.append(ShownFunction(spec, len(found), [_parameter(one) for one in found[:left]]))
-        left -= len(functions[-1].parameters)
-    return functions
-
-
-def _parameter(one: Parameter) -> ShownParameter:
-    text, values = one.schema.get("description"), one.schema.get("enum")
-    listed = values if isinstance(values, list) else []
-    choices = " · ".join(short_value(value) for value in listed[:_MOST_CHOICES])
-    more = " …" if len(listed) > _MOST_CHOICES else ""
-    return ShownParameter(one.name, one.kind, one.required, text if isinstance(text, str) else "", choices + more)
 
 
 @dataclass(frozen=True, slots=True)

@@ -667,7 +667,8 @@ def test_the_navigation_shows_each_what_is_theirs(client, team):
         page = client.get(f"/p/{team.project.slug}/people/").context
         return [entry["label"] for entry in page["nav"]], [e["label"] for e in page["nav"] if e["current"]]
 
-    everybody = ["Dialogues", "Guideline", "Feedback", "Project", "Statistics", "Releases", "Protocol", "People"]
+    work = ["Dialogues", "Guideline", "Feedback", "Project", "Statistics"]
+    everybody = [*work, "Coverage", "Generations", "Releases", "Protocol", "People"]
     assert entries(team.annotator) == (everybody, ["People"])
     labels, here = entries(team.administrator)
     assert here == ["People"]

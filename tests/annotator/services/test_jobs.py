@@ -430,6 +430,7 @@ def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
 def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, team, monkeypatch, settings):
     mine = {
         "baseline",
+        "constrained_cases",
         "execution",
         "import",
         "import_preview",

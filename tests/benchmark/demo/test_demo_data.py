@@ -12,6 +12,8 @@ import pytest
 
 from annotator.core.checks import Finding, all_checks, run_checks
 from annotator.core.checks.similarity import THRESHOLD, dialogue_text
+from annotator.core.comparison.variant_values import compare_variants
+from annotator.core.comparison.variants import shared_difference
 from annotator.core.constraints.case import SCENARIOS
 from annotator.core.constraints.solving import UnsolvedSet, text_of
 from annotator.core.constraints.taxonomy import categories
@@ -213,6 +215,17 @@ def test_reading_and_writing_gives_the_record_again(record: dict[str, Any]) -> N
     assert dialogue.external_id == record["id"]
     assert dialogue.language == ("zh" if "tasks" in record else "en")
     assert FORMATS["wild"].write([dialogue]) == record
+
+
+def test_the_language_variants_agree_and_need_no_waiver() -> None:
+    [record] = lines("variants.jsonl")
+    one, other = FORMATS["wild"].read(record)
+    assert {one.language, other.language} == {"en", "zh"}
+    assert shared_difference(one.document, other.document) == ""
+    assert compare_variants(one.document, other.document, one.tools, other.tools).found == []
+    for each in (one, other):
+        toolset = CompiledToolset.of(canonical({"tools": each.tools}))
+        assert [finding.check for finding in run_checks(each.document, toolset, stage="submit")] == []
 
 
 def test_the_unreadable_record_is_refused_where_the_key_says() -> None:

@@ -360,6 +360,7 @@ def test_a_response_is_broken_and_judged_by_every_form_in_linear_time(text: str)
 LONG = 100_000
 #: Patterns that are matched at one place, or meet short texts alone: how, and the longest text (docs/limits.md).
 SHORT = {
+    "annotator.core.comparison.variant_values._QUANTITY": ("fullmatch", LONG),
     "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
     "annotator.core.checks.placeholders._WHOLE_VALUE": ("fullmatch", 260),
     "annotator.core.constraints.sentence_claims._BETWEEN": ("finditer", claims.MAX_LENGTH),

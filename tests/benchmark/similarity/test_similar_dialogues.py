@@ -17,7 +17,7 @@ from benchmark.models import ImportBatch, SimilarDialogue, SimilarityBand, Simil
 from benchmark.services.similarity.groups import compared, group_size, list_groups, load_group
 from benchmark.services.similarity.pairs import MAX_IN_BAND, store_pairs
 from benchmark.services.similarity.settings import change_threshold, preview, search_again, threshold_of
-from tests.benchmark.conftest import candidate
+from tests.benchmark.conftest import as_lines, begin_import, candidate, report_of
 from tests.factories import Team, claim_and_submit, current
 
 pytestmark = pytest.mark.django_db
@@ -253,3 +253,23 @@ def test_the_page_of_the_threshold_previews_saves_and_searches(six: Team, client
     assert client.post(address, {"do": "search"}).status_code == 409
     search(six)
     assert client.post(address, {"do": "search"}).status_code == 302
+
+
+def test_a_preview_and_a_dry_run_say_which_new_dialogues_repeat_others(team: Team, run_import: RunImport) -> None:
+    run_import(said(a=FERRY, b="Something else that has more than seven words in all"))
+    search(team)
+    # A known id is no new dialogue.
+    records = said(a=FERRY, c=FERRY + " along", d="Here is something that has not been said before")
+    batch = begin_import(team, as_lines(records), "more.jsonl", native_format="", preview=True)
+    jobs.run(batch.job_id)
+    batch = ImportBatch.objects.get(pk=batch.pk)
+    assert batch.job.result["repeats"] == [["c", "a", 92]]
+    client = Client()
+    client.force_login(team.administrator)
+    page = " ".join(client.get(reverse("import-preview", args=[team.project.slug, batch.public_id])).text.split())
+    assert "1 new dialogue in the first 3 records nearly repeats one of this project: c (a, 92 %)" in page
+
+    tried = run_import(records, dry_run=True)
+    [note] = [note for note in report_of(tried) if note["check"] == "dialogue.near_duplicate"]
+    assert (note["id"], note["line"], note["severity"]) == ("c", 2, "warning")
+    assert note["message"].startswith("The user’s messages overlap by 92 % with those of “a”.")

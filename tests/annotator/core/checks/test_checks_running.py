@@ -137,6 +137,7 @@ def test_every_check_says_what_it_is() -> None:
             "execution",
             "composite",
             "field",
+            "toolset",
         )
     }
     for info in checks:

@@ -84,7 +84,8 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    assert problems({"kind": "other"}) == {"/kind": "Must be one of: multi_turn, single_task, composite, constrained."}
+    kinds = "multi_turn, single_task, composite, constrained, toolset"
+    assert problems({"kind": "other"}) == {"/kind": f"Must be one of: {kinds}."}
 
 
 def test_the_json_schema_describes_what_is_read() -> None:
