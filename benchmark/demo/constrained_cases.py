@@ -1,7 +1,7 @@
 """The demo's second project: constrained cases, which three people review in two stages.
 
 Five cases are verified: one of them was fixed in its data, one in its code, and one twice in its code. Others wait in
-one of the stages; some have an error that nobody has fixed yet (see ``benchmark/demo/data/README.md``). One more case
+one of the stages; some have an error that is still there (see ``benchmark/demo/data/README.md``). One more case
 is made from a verified one.
 """
 

@@ -34,14 +34,14 @@ class Variant:
     dialogue: Dialogue
     #: Why the two do not agree, as a sentence; blank if they do.
     why: str
-    #: Whether one of them must be edited first: a shared part differs, or one is a copy that nobody has translated yet.
+    #: Whether one of them must be edited first: a shared part differs, or one is a copy without a translation.
     shared: bool = False
 
 
 def read_variants(*, project: Project, groups: Iterable[str]) -> dict[int, list[Variant]]:
     """Return {key of each published dialogue of these groups: its other variants}.
 
-    A rejected dialogue agrees with all, since nobody can edit it any more, except with a copy of it that is not
+    A rejected dialogue can't be edited any more, so it agrees with all, except with a copy of it that is not
     translated. Gold items are variants of one another, like the dialogues that they replace.
     """
     wanted = {group for group in groups if group}

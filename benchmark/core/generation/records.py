@@ -67,12 +67,19 @@ def _read(number: int, line: bytes) -> Recorded:
     try:
         if len(line) > MAX_LINE:
             raise ValueError(f"it has more than {MAX_LINE:,} bytes")
-        found = loads(line)
+        found = _json(line)
         if not isinstance(found, dict):
             raise ValueError("expected an object")
         return Recorded(**{name: _value(found, name, default) for name, default in _FIELDS.items()})
     except ValueError as error:
         raise ValueError(f"Line {number} of the recorded answers: {str(error).rstrip('.')}.") from None
+
+
+def _json(line: bytes) -> Any:
+    try:
+        return loads(line)
+    except ValueError:
+        raise ValueError("it is not JSON. Write one object a line") from None
 
 
 _FIELDS: dict[str, Any] = {

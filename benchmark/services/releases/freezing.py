@@ -5,15 +5,14 @@ The decisions are stored, and an archive is built only from them, so it can be b
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotator.core.checks import CleanMarks, Finding
 from annotator.core.schema import load_text
-from annotator.core.search import describe_document, switches_of_entries
+from annotator.core.search import switches_of_entries
 from annotator.core.text import counted_message, gettext_noop, message
 from annotator.core.wording import counted
 from annotator.errors import Invalid
@@ -30,6 +29,7 @@ from benchmark.core.archives.executing import execution_facts
 from benchmark.core.archives.manifest import VERSION
 from benchmark.core.formats import FORMATS
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
+from benchmark.services.releases.candidates import Candidate, Labels
 from benchmark.services.releases.coverage import ReleasedCoverage
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
@@ -184,7 +184,7 @@ class _Freezing:
         #: The hashes of content and toolset of each dialogue that composites may refer to, by its id.
         self._entered: dict[str, tuple[str, str]] = {}
 
-    def decide(self) -> Iterator[tuple[list["_Candidate"], dict[int, Verified], dict[int, str]]]:
+    def decide(self) -> Iterator[tuple[list[Candidate], dict[int, Verified], dict[int, str]]]:
         """Yield the project's dialogues in slices: with the last cycle of each verified one, and why each is left out
         (blank if it enters).
         """
@@ -272,7 +272,7 @@ class _Freezing:
         revealed = draws.exclude(Exists(unfinished.filter(draw=OuterRef("pk"))))
         return [list(one) for one in revealed.values_list("stage", "number")]
 
-    def _slices(self) -> Iterator[list["_Candidate"]]:
+    def _slices(self) -> Iterator[list[Candidate]]:
         """Yield slices; composites last, when it is known which single tasks enter."""
         for which in (~Q(kind=COMPOSITE), Q(kind=COMPOSITE)):
             last = 0
@@ -280,11 +280,11 @@ class _Freezing:
                 last = found[-1].pk
                 yield found
 
-    def _candidates(self, which: Q, *, limit: int | None = None) -> list["_Candidate"]:
+    def _candidates(self, which: Q, *, limit: int | None = None) -> list[Candidate]:
         rows = Dialogue.objects.filter(which, project=self.project, published=True, archived_at=None).counted()
-        return [_Candidate(*row) for row in rows.order_by("pk").values_list(*_Candidate.__slots__)[:limit]]
+        return [Candidate(*row) for row in rows.order_by("pk").values_list(*Candidate.__slots__)[:limit]]
 
-    def _outside(self, candidate: "_Candidate", cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
+    def _outside(self, candidate: Candidate, cycle: Verified | None, variants: dict[int, list[Variant]]) -> str:
         """Return why a dialogue is left out regardless of its content; blank if its content decides."""
         if candidate.status != DialogueStatus.VERIFIED:
             return self._unverified(candidate)
@@ -296,7 +296,7 @@ class _Freezing:
         why = next((one.why for one in others if one.why), "")
         return why or next((why for one in others if (why := _unready(one, candidate.language))), "")
 
-    def _look_into(self, candidates: Sequence[tuple["_Candidate", Verified]], reasons: dict[int, str]) -> None:
+    def _look_into(self, candidates: Sequence[tuple[Candidate, Verified]], reasons: dict[int, str]) -> None:
         """Decide by the content: read, checked and written once, unless its mark gives the result."""
         closely = {cycle.revision for candidate, cycle in candidates if not self._known_clean(candidate, cycle)}
         revisions = Revision.objects.select_related("toolset_revision").in_bulk(closely)
@@ -313,7 +313,7 @@ class _Freezing:
             reasons[candidate.pk] = self._faulty(findings) or self._missing(item) or self._unwritable(item)
             if reasons[candidate.pk]:
                 continue
-            labels = _Labels.read(item.document)
+            labels = Labels.read(item.document)
             self._count(labels)
             if item.document["kind"] == "constrained":
                 self._validators[candidate.external_id] = facts_of(item.document)
@@ -327,7 +327,7 @@ class _Freezing:
         # The next release does not need to check it again.
         Revision.objects.bulk_update(marked, ["clean_mark"], batch_size=SLICE)
 
-    def _known_clean(self, candidate: "_Candidate", cycle: Verified) -> bool:
+    def _known_clean(self, candidate: Candidate, cycle: Verified) -> bool:
         """Return whether today's checks have found no error in this content, and the format can represent it."""
         return (
             self._trusting
@@ -335,7 +335,7 @@ class _Freezing:
             and cycle.clean_mark == self._marks.expected_mark(cycle.content_hash, cycle.toolset_hash)
         )
 
-    def _found(self, candidate: "_Candidate") -> dict[str, Any]:
+    def _found(self, candidate: Candidate) -> dict[str, Any]:
         """Return what an item's line says about its code: the validators' results, or what its trajectory came to."""
         found: dict[str, dict[str, Any]] = {"validators": self._validators, "execution": self._executions}
         name = candidate.external_id
@@ -353,7 +353,7 @@ class _Freezing:
             "items": dict(sorted(self._validators.items())),
         }
 
-    def _unverified(self, candidate: "_Candidate") -> str:
+    def _unverified(self, candidate: Candidate) -> str:
         stage = self._titles.get(candidate.stage, candidate.stage)
         at = f" at “{stage}”" if stage else ""
         match candidate.status:
@@ -397,7 +397,7 @@ class _Freezing:
             return f"The format {self.release.native_format} cannot represent it: {problem}"
         return ""
 
-    def _count(self, labels: "_Labels") -> None:
+    def _count(self, labels: Labels) -> None:
         self._coverage.add(labels)
         self._calls += labels.call_count
         counts = self._counts
@@ -421,56 +421,3 @@ def _unready(variant: Variant, language: str) -> str:
     if variant.dialogue.status in (DialogueStatus.VERIFIED, DialogueStatus.REJECTED):
         return ""
     return f"Its language variant {variant.dialogue.external_id} is not verified yet."
-
-
-class _Labels(NamedTuple):
-    """The counted labels of a dialogue."""
-
-    language: str
-    policies: tuple[str, ...]
-    topologies: tuple[str, ...]
-    information: tuple[str, ...]
-    task_count: int
-    call_count: int
-
-    @classmethod
-    def read(cls, document: dict[str, Any]) -> "_Labels":
-        found = describe_document(document, index=False)
-        return cls(
-            found.language or "",
-            tuple(value or "" for value in found.policies),
-            tuple(value or "" for value in found.topologies),
-            tuple(value or "" for value in found.information),
-            found.task_count,
-            found.call_count,
-        )
-
-
-@dataclass(slots=True, frozen=True)
-class _Candidate:
-    """A dialogue's row with what the release counts; its content is read only if needed."""
-
-    pk: int
-    external_id: str
-    kind: str
-    status: str
-    stage: str
-    gold_role: str
-    variant_group: str
-    head_id: int | None
-    language: str
-    policies: str
-    topologies: str
-    information: str
-    task_count: int
-    call_count: int
-
-    @property
-    def listed(self) -> tuple[str, str, str]:
-        return self.policies, self.topologies, self.information
-
-    @property
-    def labels(self) -> _Labels:
-        """Return the labels of the head, as they were read from it."""
-        policies, topologies, information = (tuple(text[1:-1].split(",")) if text else () for text in self.listed)
-        return _Labels(self.language, policies, topologies, information, self.task_count, self.call_count)
