@@ -26,6 +26,10 @@ _CONSTRUCTION = (
     _("No constraint remains with this seed. Use another seed, or a higher probability."),
     _("The reference trajectory violates it. %(told)s"),
     _("Its validator fails the trial. %(told_words)s"),
+    # Of sentences that a model rewrites.
+    _("No usable answer. %(why_words)s"),
+    _("With the other sentence, the filter found: %(why_words)s"),
+    _("The source has changed since the sentences were made."),
     _("The id of the case would have %(length)s characters. The limit is %(most)s."),
 )
 

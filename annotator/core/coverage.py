@@ -12,6 +12,7 @@ from math import log
 from typing import Any
 
 from annotator.core.schema.documents import Policy
+from annotator.core.schema.labels import labelled_parts
 from annotator.core.search import switches_of_entries
 
 #: Tasks of the longest sequence, as in MMTB's table 1.
@@ -32,6 +33,12 @@ PLACES = {
 RELEASED = "released"
 #: Numbers from here on are counted together.
 MAX_CALLS, MAX_TASKS_COUNTED = 10, 5
+#: The key of the custom field of dialogues or tasks that says how hard they are.
+DIFFICULTY = "difficulty"
+#: Between the values of a tally, and its most characters.
+_BESIDE, MAX_TALLY = "|", 200
+#: Characters of the longest value of a dimension.
+MAX_VALUE = 60
 
 #: By place, by value: entries, tasks or dialogues.
 Counts = dict[str, Counter[str]]
@@ -65,6 +72,11 @@ def cells_of(sequence: str) -> list[str]:
     return [SIGN.join(policies[:count]) for count in range(1, len(policies) + 1)]
 
 
+def beginning(sequence: str, tasks: int) -> str:
+    """Return the sequence of a dialogue's first tasks."""
+    return SIGN.join(sequence.split(SIGN)[:tasks])
+
+
 def level_of(cell: str) -> int:
     """Return the number of tasks of a cell."""
     return cell.count(SIGN) + 1
@@ -80,24 +92,47 @@ def within(cell: str) -> list[str]:
     return [one for one in CELLS if one == cell or one.startswith(cell + SIGN)]
 
 
-def _listed(column: str) -> list[str]:
-    """Return the values of a column such as “,explicit,,explicit,”, one for each task that has one."""
-    return [value for value in column.split(",") if value]
+def tally_of(values: Iterable[str | None]) -> str:
+    """Return how often each value occurs, such as “explicit:2|partial_information:1”; tasks without one don’t count.
+
+    Dialogues whose tasks only differ in their order have the same tally, so few different ones are to be read. Blank
+    if it were longer than ``MAX_TALLY``.
+    """
+    tally = _BESIDE.join(f"{value}:{count}" for value, count in sorted(Counter(filter(None, values)).items()))
+    return tally if len(tally) <= MAX_TALLY else ""
 
 
-def _up_to(most: int) -> Callable[[int], list[str]]:
-    return lambda number: [str(number) if number < most else f"{most}+"]
+def difficulties_of(document: Mapping[str, Any]) -> list[str]:
+    """Return the labels “difficulty” of a dialogue and its tasks: options and numbers of at most 60 characters."""
+    parts = (part for _, scope, part in labelled_parts(dict(document)) if scope in ("dialogue", "task"))
+    found = [part.get("labels", {}).get(DIFFICULTY) for part in parts]
+    # No option has this sign; the text of another field may.
+    listed = [str(value) for value in found if isinstance(value, int | str) and _BESIDE not in str(value)]
+    return [value for value in listed if len(value) <= MAX_VALUE]
 
 
-#: Dimension → the values that a dialogue counts for, by its column: of tasks, or one of the dialogue.
-DIMENSIONS: dict[str, Callable[[Any], list[str]]] = {
-    "cell": cells_of,
-    "information": _listed,
-    "topology": _listed,
+def _counted(tally: str) -> dict[str, int]:
+    return {value: int(count) for value, _, count in (one.rpartition(":") for one in tally.split(_BESIDE)) if value}
+
+
+def _up_to(most: int) -> Callable[[int], dict[str, int]]:
+    return lambda number: {str(number) if number < most else f"{most}+": 1}
+
+
+def _once(value: str) -> dict[str, int]:
+    return {value: 1} if value else {}
+
+
+#: Dimension → what a dialogue counts for, by its column: {value: number} of its tasks, or one value of the dialogue.
+DIMENSIONS: dict[str, Callable[[Any], Mapping[str, int]]] = {
+    "cell": lambda sequence: dict.fromkeys(cells_of(sequence), 1),
+    "information": _counted,
+    "topology": _counted,
     "calls": _up_to(MAX_CALLS),
     "tasks": _up_to(MAX_TASKS_COUNTED),
-    "language": lambda value: [value] if value else [],
-    "category": lambda value: [value] if value else [],
+    "language": _once,
+    "category": _once,
+    DIFFICULTY: _counted,
 }
 
 
@@ -110,8 +145,8 @@ def fold(dimension: str, rows: Iterable[tuple[Any, str, int]]) -> Counts:
     found: Counts = {place: Counter() for place in PLACES.values()}
     for column, status, count in rows:
         place = found[PLACES[status]]
-        for value in values_of(column):
-            place[value] += count
+        for value, times in values_of(column).items():
+            place[value] += count * times
     return found
 
 
@@ -182,21 +217,14 @@ def gaps_of(values: Sequence[str], there: Mapping[str, int], wanted: Mapping[str
     return sorted((gap for gap in found if gap.missing > 0), key=lambda gap: -gap.missing)
 
 
-def reached(counts: Counts) -> Counter[str]:
-    """Return what counts towards targets: verified or released, whichever is more.
-
-    A released dialogue is usually verified too; one that is reviewed again stays released. This is a lower bound: where
-    other dialogues are verified than were released, both together are more.
-    """
-    return counts["verified"] | counts.get(RELEASED, Counter())
+def reached(counts: Counts, reopened: Counter[str]) -> Counter[str]:
+    """Return what counts towards targets: what is verified, or released and in review again (``reopened``)."""
+    return counts["verified"] + reopened
 
 
 def expected(counts: Counts) -> Counter[str]:
-    """Return what there will be if all candidates and everything in review are verified.
-
-    What is released counts once, although it may be in review again.
-    """
-    return (counts["verified"] + counts["candidate"] + counts["in_review"]) | counts.get(RELEASED, Counter())
+    """Return what there will be if all candidates and everything in review are verified."""
+    return counts["verified"] + counts["candidate"] + counts["in_review"]
 
 
 def first_for_gaps(gaps: Iterable[Gap], waiting: Iterable[tuple[int, str]]) -> list[int]:

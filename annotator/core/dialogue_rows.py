@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotator.core.coverage import sequence_of
+from annotator.core.coverage import difficulties_of, sequence_of, tally_of
 from annotator.core.findings import Finding
 from annotator.core.schema.labels import MAX_VALUE, labelled_parts
 from annotator.core.search import describe_document
@@ -32,6 +32,9 @@ class DialogueRow:
     sequence: str = ""
     topologies: str
     information: str
+    topology_tally: str = ""
+    information_tally: str = ""
+    difficulty_tally: str = ""
     labels: str = ""
     task_count: int
     call_count: int
@@ -52,6 +55,9 @@ def listed_columns(document: Mapping[str, Any]) -> dict[str, Any]:
         "sequence": sequence_of(labels.policies),
         "topologies": _listed(labels.topologies),
         "information": _listed(labels.information),
+        "topology_tally": tally_of(labels.topologies),
+        "information_tally": tally_of(labels.information),
+        "difficulty_tally": tally_of(difficulties_of(document)),
         "labels": label_tokens(document),
         "task_count": labels.task_count,
         "call_count": labels.call_count,

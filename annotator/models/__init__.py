@@ -13,6 +13,7 @@ from annotator.models.content import (
     StepState,
     Waiver,
 )
+from annotator.models.continuations import Continuation
 from annotator.models.events import Event
 from annotator.models.executions import Execution
 from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask

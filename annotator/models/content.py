@@ -108,6 +108,12 @@ class Dialogue(models.Model):
     sequence = models.CharField(max_length=60, blank=True, default="", db_default="")
     topologies = models.TextField(blank=True)
     information = models.TextField(blank=True)
+    #: The same as numbers, such as “explicit:2”: see ``annotator.core.coverage.tally_of``.
+    topology_tally = models.CharField(max_length=200, blank=True, default="", db_default="")
+    information_tally = models.CharField(max_length=200, blank=True, default="", db_default="")
+    #: Labels of the custom field “difficulty”, if there is one.
+    difficulty_tally = models.CharField(max_length=200, blank=True, default="", db_default="")
+    toolset = models.ForeignKey("annotator.Toolset", null=True, related_name="+", **UNENFORCED)
     #: Labels of custom fields as lines “key=value”, between line ends.
     labels = models.TextField(blank=True, default="", db_default="")
     task_count = models.PositiveSmallIntegerField(default=0)
@@ -175,11 +181,21 @@ class Dialogue(models.Model):
                 fields=["project", "variant_group"], condition=~Q(variant_group=""), name="dialogue_by_variant"
             ),
             models.Index(fields=["batch"], condition=Q(published=False), name="dialogue_unpublished"),
-            # Has all that the coverage counts, so that it does not read the rows.
-            models.Index(
-                fields=["project", "sequence", "status", "gold_role"],
-                condition=Q(published=True, archived_at__isnull=True),
-                name="dialogue_by_sequence",
+            # Have all that the coverage counts, so that it does not read the rows.
+            *(
+                models.Index(
+                    fields=["project", *counted, "status", "gold_role"],
+                    condition=Q(published=True, archived_at__isnull=True),
+                    name=name,
+                )
+                for name, counted in {
+                    "dialogue_by_sequence": ["sequence"],
+                    "dialogue_by_topologies": ["topology_tally"],
+                    "dialogue_by_information": ["information_tally"],
+                    "dialogue_by_toolset": ["toolset", "kind"],
+                    "dialogue_by_difficulty": ["difficulty_tally", "kind"],
+                    "dialogue_by_size": ["language", "task_count", "call_count", "kind"],
+                }.items()
             ),
         ]
 

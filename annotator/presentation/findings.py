@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from annotator.core.checks import all_checks
 from annotator.core.comparison.anchors import lineage
 from annotator.core.findings import keys_digest
+from annotator.core.text import gettext_noop
 from annotator.presentation.dialogue import DialogueView, FindingView
 
 #: Findings of one check that are shown as a group.
@@ -57,6 +58,10 @@ class FindingList:
         return [finding for group in self.groups for finding in group.findings]
 
 
+#: Titles of findings that follow from other dialogues, so that no check of one document makes them.
+_TITLES = {"dialogue.untranslated": gettext_noop("A text is not translated")}
+
+
 def arrange_findings(view: DialogueView, *, visits_waived: bool = False) -> FindingList:
     """Return the findings of a view in order: errors, warnings, notes; in each by place."""
     ranks = {anchor: number for number, anchor in enumerate(_places(view))}
@@ -65,7 +70,8 @@ def arrange_findings(view: DialogueView, *, visits_waived: bool = False) -> Find
     for finding in ordered:
         if not finding.waiver:
             by_check.setdefault((finding.check, finding.severity), []).append(finding)
-    titles = {check.id: check.title for check in all_checks()} if any(len(v) >= MANY for v in by_check.values()) else {}
+    many = any(len(found) >= MANY for found in by_check.values())
+    titles = _TITLES | {check.id: check.title for check in all_checks()} if many else {}
     groups: list[FindingGroup] = []
     for finding in ordered:
         key = (finding.check, finding.severity)

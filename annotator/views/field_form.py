@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.fields import TEXTS, CustomField, FieldType, Scope
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 
 TYPES = [
@@ -58,8 +59,8 @@ class FieldForm(forms.Form):
             "For a choice or a set: one option a line, as “value = Title”. The first nine have the keys 1 to 9."
         ),
     )
-    low = forms.IntegerField(required=False, label=_("Lowest number"), help_text=_("For a scale."))
-    high = forms.IntegerField(required=False, label=_("Highest number"), help_text=_("For a scale."))
+    low = WholeNumberField(required=False, label=_("Lowest number"), help_text=_("For a scale."))
+    high = WholeNumberField(required=False, label=_("Highest number"), help_text=_("For a scale."))
     of = forms.ChoiceField(
         choices=[("", "—"), *((name, _OF[name]) for name in dict.fromkeys(one for of in TEXTS.values() for one in of))],
         required=False,
@@ -75,7 +76,7 @@ class FieldForm(forms.Form):
             "one. If none is chosen, it is always asked."
         ),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+    seen = WholeNumberField(widget=forms.HiddenInput, min_value=0)
 
     def __init__(self, *args: Any, before: Sequence[CustomField], **named: Any) -> None:
         """``before``: the fields that come before this one."""

@@ -25,6 +25,7 @@ from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.bulk_invitations import MAX_LINES, REPLACE
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 
 
@@ -221,7 +222,7 @@ class GuidelineForm(forms.Form):
         label=_("Ask everyone to accept again"),
         help_text=_("If people must accept the guideline: those who accepted an earlier version have to accept this."),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput, min_value=0)
+    seen = WholeNumberField(widget=forms.HiddenInput, min_value=0)
 
 
 class TokenForm(forms.Form):

@@ -32,6 +32,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ChangeKindEnum": ["added", "removed", "changed", "moved"],
         "DeliveryStateEnum": "annotator.models.DeliveryState",
+        "StatusEnum": "annotator.models.content.DialogueStatus",
+        "GenerationStatusEnum": "benchmark.models.GenerationStatus",
+        "ChooserEnum": "benchmark.models.Chooser",
         "JobStateStateEnum": ["queued", "running", "done", "failed", "cancelled"],
         "ChangeCategoryEnum": "benchmark.api.release_differences.CATEGORIES",
         "ReadFormatEnum": "benchmark.core.formats.READ",

@@ -65,6 +65,8 @@ _PERIODIC_TASKS = {
     "send-webhooks": ("annotator.tasks.send_webhooks", 15),
     "draw-samples": ("reviews.tasks.draw_samples", 60),
     "verify-waiting": ("reviews.tasks.verify_waiting", 60),
+    "put-coverage-first": ("benchmark.tasks.put_coverage_first", 60),
+    "tidy-generation-claims": ("benchmark.tasks.tidy_claims", 60),
     "delete-projects": ("benchmark.tasks.delete_projects", 60),
 }
 # Messages expire after five minutes or one interval. After a weekend without workers, a hundred thousand may be

@@ -12,8 +12,11 @@ satisfies them. The filter (``filtering``) then looks for contradictions, constr
 the trajectory, and validators that fail their trial.
 """
 
+from annotator.core.case_construction.context import context_of
 from annotator.core.case_construction.expanding import Change, Constructed, LeftOut, construct
 from annotator.core.case_construction.query import CannotConstruct, Query, read_query
 from annotator.core.case_construction.rules import DRAWN
 
-__all__ = ["DRAWN", "CannotConstruct", "Change", "Constructed", "LeftOut", "Query", "construct", "read_query"]
+__all__ = [
+    "DRAWN", "CannotConstruct", "Change", "Constructed", "LeftOut", "Query", "construct", "context_of", "read_query"
+]  # fmt: skip

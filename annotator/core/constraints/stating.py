@@ -182,7 +182,7 @@ class _Rule:
         found = _concepts(text)
         wanted = found & {*(_FORMATS if constraint.category == "format" else _CONTENTS)}
         concepts = (wanted or found & {*_FORMATS, *_CONTENTS}) - {"hold"} or wanted
-        return cls(concepts, frozenset(), tools, tuple(one.casefold() for one in _quoted(text)), _words(text))
+        return cls(concepts, frozenset(), tools, tuple(one.casefold() for one in quoted_texts(text)), _words(text))
 
     def is_about(self, clause: Clause) -> bool:
         if any(quote in clause.text for quote in self.quotes):
@@ -234,7 +234,8 @@ def _concepts(text: str) -> frozenset[str]:
     return frozenset(name for name, reader in _READERS.items() if reader.search(text))
 
 
-def _quoted(text: str) -> list[str]:
+def quoted_texts(text: str) -> list[str]:
+    """Return what a text quotes, at most ``MAX_QUOTES`` quotations."""
     return [found for marks in _QUOTED for match in marks.finditer(text) if (found := match[1].strip())][:MAX_QUOTES]
 
 

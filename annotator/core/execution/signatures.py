@@ -33,13 +33,9 @@ def compare_signatures(
         tree = parse_source(implementation.source)
     except Unreadable as error:
         return [SignatureProblem("", f"The code cannot be read: {error}.")]
-    if implementation.class_name is None:
-        functions = _functions(tree.body, of_class=False)
-    else:
-        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-        if implementation.class_name not in classes:
-            return [SignatureProblem("", f"The code does not define the class {implementation.class_name}.")]
-        functions = _of_class(implementation.class_name, classes)
+    functions = _defined(tree, implementation.class_name)
+    if functions is None:
+        return [SignatureProblem("", f"The code does not define the class {implementation.class_name}.")]
     problems = _compare_load(implementation, functions)
     for name, schema in schemas.items():
         found = functions.get(name)
@@ -53,6 +49,16 @@ def compare_signatures(
     return problems
 
 
+def function_names(implementation: Implementation) -> frozenset[str]:
+    """Return the functions that the code defines and that can be called; none if it cannot be read."""
+    try:
+        tree = parse_source(implementation.source)
+    except Unreadable:
+        return frozenset()
+    found = _defined(tree, implementation.class_name) or {}
+    return frozenset(name for name in found if not name.startswith("_"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Function:
     """Parameters with their defaults (None: required); ``takes_any``: it has ``**``."""
@@ -60,6 +66,14 @@ class _Function:
     parameters: Mapping[str, ast.expr | None]
     takes_any: bool
     positional_only: frozenset[str]
+
+
+def _defined(tree: ast.Module, class_name: str | None) -> dict[str, _Function] | None:
+    """Return the functions of the source or of its class; None if there is no such class."""
+    if class_name is None:
+        return _functions(tree.body, of_class=False)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    return _of_class(class_name, classes) if class_name in classes else None
 
 
 def _of_class(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, _Function]:

@@ -114,6 +114,13 @@ LABELS: dict[str, dict[str, Label]] = {
         "checker": Label(_("Checker")),
         "tool": Label(_("Tool")),
         "assistant": Label(_("Assistant")),
+        "writer": Label(_("Writer")),
+    },
+    "generation_kind": {
+        "dialogue": Label(_("Dialogue")),
+        "translation": Label(_("Translation")),
+        "renewal": Label(_("Translation of stale places")),
+        "rewriting": Label(_("Sentences in other words")),
     },
     "prompt": {
         "first_task": Label(_("First requests")),
@@ -124,6 +131,8 @@ LABELS: dict[str, dict[str, Label]] = {
         "observations": Label(_("Results of calls")),
         "question": Label(_("Question to the user")),
         "answer": Label(_("Answer to the user")),
+        "translation": Label(_("Translation of texts")),
+        "rewriting": Label(_("Rules in other words")),
     },
     "proposal": {
         "chosen": Label(_("Chosen"), "good", "check"),

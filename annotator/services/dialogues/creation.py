@@ -51,6 +51,8 @@ def write_dialogues(
     if not rows:
         return []
     count = len(rows)
+    found = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
+    toolsets = {key: (toolset, tools) for key, toolset, tools in found.values_list("pk", "toolset", "content_hash")}
     dialogue_ids, revision_ids = allocate_ids(Dialogue, count), allocate_ids(Revision, count)
     now = timezone.now()
     insert_rows(
@@ -59,9 +61,10 @@ def write_dialogues(
         [
             (
                 dialogue_id, public_id, revision_id, row.external_id, row.kind, row.language, row.variant_group,
-                row.content_hash, row.title, row.policies, row.sequence, row.topologies, row.information, row.labels,
-                row.task_count, row.call_count, row.switches, _count(row, "error"), _count(row, "warning"),
-                row.search_text, moment,
+                row.content_hash, row.title, row.policies, row.sequence, row.topologies, row.information,
+                row.topology_tally, row.information_tally, row.difficulty_tally, row.labels,
+                toolsets[row.toolset_revision_id][0], row.task_count, row.call_count, row.switches,
+                _count(row, "error"), _count(row, "warning"), row.search_text, moment,
             )
             for row, dialogue_id, public_id, revision_id, moment in zip(
                 rows, dialogue_ids, new_public_ids(count), revision_ids, _moments(now, count), strict=True
@@ -113,12 +116,10 @@ def write_dialogues(
         [(dialogue_id, *entry) for row, dialogue_id in zip(rows, dialogue_ids, strict=True) for entry in row.metadata],
         constants={"project_id": project.pk},
     )
-    toolsets = ToolsetRevision.objects.filter(pk__in={row.toolset_revision_id for row in rows})
-    toolset_hashes = dict(toolsets.values_list("pk", "content_hash"))
     imported = {"job": batch.public_id} if batch else {}
     entries = {
         dialogue_id: {
-            **imported, "content_hash": row.content_hash, "toolset_hash": toolset_hashes[row.toolset_revision_id]
+            **imported, "content_hash": row.content_hash, "toolset_hash": toolsets[row.toolset_revision_id][1]
         }
         for row, dialogue_id in zip(rows, dialogue_ids, strict=True)
     }  # fmt: skip
@@ -128,7 +129,8 @@ def write_dialogues(
 
 _DIALOGUE_FIELDS = (
     "id", "public_id", "head_id", "external_id", "kind", "language", "variant_group", "content_hash", "title",
-    "policies", "sequence", "topologies", "information", "labels", "task_count", "call_count", "switches",
+    "policies", "sequence", "topologies", "information", "topology_tally", "information_tally",
+    "difficulty_tally", "labels", "toolset_id", "task_count", "call_count", "switches",
     "error_count", "warning_count", "search_text", "created_at",
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from annotator.core.coverage import CELLS, within
 from annotator.core.schema.documents import Information, Policy
 from annotator.core.tags import tag_of
 from annotator.errors import Invalid
-from annotator.models import Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, Role, User
+from annotator.models import Continuation, Dialogue, DialogueTag, Finding, OutdatedDialogue, Project, Role, User
 from annotator.models.content import DialogueQuerySet, DialogueStatus
 from annotator.services.access.blindness import REVIEWED_BLIND, blind_to, veil
 from annotator.services.access.permissions import roles_in
@@ -28,6 +28,8 @@ PAGE_SIZE = 50
 MAX_COUNTED = 100_000
 TOPOLOGIES = ("single", "sequential", "parallel", "mixed")
 LANGUAGES = {"en": _("English"), "zh": _("Chinese")}
+#: Shown to overseers only: it reveals colleagues’ edits.
+STALE = {"1": _("Earlier tasks have changed")}
 OUTDATED = {"1": _("Outdated by a newer guideline")}
 PROBLEMS = {
     "errors": _("With errors"),
@@ -58,6 +60,8 @@ class Filters:
     meta: str = ""
     #: Only dialogues with this tag, among those whose tags the person sees.
     tag: str = ""
+    #: "1": only stale continuations of verified dialogues, for overseers.
+    stale: str = ""
     #: Policies of the first tasks, such as “single_tool,chat”.
     sequence: str = ""
 
@@ -84,6 +88,7 @@ class Filters:
             field=one_of(query, "field", lambda: [value for value, _ in field_values(project)]),
             meta=metadata_filter(query),
             tag=_tag_in(query),
+            stale=one_of(query, "stale", STALE),
             sequence=one_of(query, "sequence", CELLS),
         )
 
@@ -147,6 +152,8 @@ def filter_dialogues(rows: DialogueQuerySet, filters: Filters, *, project: Proje
         rows = rows.filter(pk__in=Finding.objects.filter(check_id=filters.check).values("dialogue_id"))
     if filters.outdated:
         rows = rows.filter(pk__in=OutdatedDialogue.objects.filter(cleared_at=None).values("dialogue_id"))
+    if filters.stale:
+        rows = rows.filter(pk__in=Continuation.objects.filter(stale=True).values("dialogue_id"))
     if filters.field:
         rows = rows.filter(labels__contains=f"\n{filters.field}\n")
     if filters.meta:
@@ -178,8 +185,9 @@ def shown_dialogues(*, actor: User, project: Project, filters: Filters) -> Dialo
     require_known_check(actor=actor, project=project, check=filters.check)
     # Loading the project has checked membership, so no join is needed.
     rows = Dialogue.objects.filter(project=project, published=True, archived_at=None).shown_to(actor)
-    if filters.tag or (filters.owner and filters.owner != actor.public_id):
-        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind; so with tags.
+    if filters.tag or filters.stale or (filters.owner and filters.owner != actor.public_id):
+        # Filtering by each colleague would reveal the owner of a dialogue that the actor reviews blind; so with tags
+        # and marks.
         rows = rows.filter(project__in=Project.objects.overseen_by(actor))
         for reviewed in REVIEWED_BLIND:
             rows = rows.exclude(pk__in=reviewed(actor, project))

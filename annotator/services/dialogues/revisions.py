@@ -22,6 +22,7 @@ from annotator.models import Dialogue, Finding, Guideline, Project, Revision, To
 from annotator.services.custom_fields import fields_of, refresh_fields
 from annotator.services.database.compiled import compiled
 from annotator.services.dialogues.composites import check_composites_of, remember_members, singles_of
+from annotator.services.dialogues.continuations import mark_own
 from annotator.services.dialogues.executions import known_executions_of
 from annotator.services.dialogues.metadata import remember_metadata
 from annotator.services.dialogues.trials import known_outcomes_of
@@ -167,16 +168,18 @@ def move_head(*, dialogue: Dialogue, revision: Revision, stage: Stage = "save") 
     document = revision.document()
     findings = check_document(document, revision.toolset_revision, project=dialogue.project, stage=stage)
     dialogue.head = revision
+    dialogue.toolset_id = revision.toolset_revision.toolset_id
     fields = denormalise(dialogue, document, findings)
     dialogue.content_hash = revision.content_hash
     dialogue.updated_at = timezone.now()
-    dialogue.save(update_fields=["head", "content_hash", "updated_at", *fields])
+    dialogue.save(update_fields=["head", "toolset", "content_hash", "updated_at", *fields])
     Finding.objects.filter(dialogue=dialogue).exclude(revision=revision).delete()
     if not Finding.objects.filter(revision=revision).exists():
         Finding.objects.bulk_create(finding_rows(dialogue, revision, findings))
     _mark(revision, document, findings, dialogue.project)
     remember_members(dialogue, document)
     check_composites_of(dialogue)
+    mark_own(dialogue)
 
 
 def _mark(revision: Revision, document: dict[str, Any], findings: list[CheckFinding], project: Project) -> None:

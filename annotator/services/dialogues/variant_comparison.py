@@ -103,9 +103,14 @@ def variant_findings(*, actor: User, dialogue: Dialogue) -> list[Finding]:
     return [*_disagreements(dialogue, variants), *_untranslated(dialogue, variants)]
 
 
-def untranslated_findings(*, dialogue: Dialogue, variants: list[Variant]) -> list[Finding]:
-    """Return unsaved findings about the dialogue's texts that are not translated yet, given its visible variants."""
-    return list(_untranslated(dialogue, variants))
+def untranslated_findings(
+    *, dialogue: Dialogue, variants: list[Variant], document: Document | None = None, severity: str = "warning"
+) -> list[Finding]:
+    """Return unsaved findings about the dialogue's texts that are not translated yet, given its visible variants.
+
+    ``document``: a draft of it, instead of its newest revision.
+    """
+    return list(_untranslated(dialogue, variants, document, severity))
 
 
 def _disagreements(dialogue: Dialogue, variants: list[Variant]) -> Iterator[Finding]:
@@ -116,7 +121,9 @@ def _disagreements(dialogue: Dialogue, variants: list[Variant]) -> Iterator[Find
             )
 
 
-def _untranslated(dialogue: Dialogue, variants: list[Variant]) -> Iterator[Finding]:
+def _untranslated(
+    dialogue: Dialogue, variants: list[Variant], document: Document | None = None, severity: str = "warning"
+) -> Iterator[Finding]:
     mine = dialogue.head
     others = (
         [one for one in variants if one.dialogue.language not in ("", dialogue.language)] if dialogue.language else []
@@ -128,12 +135,12 @@ def _untranslated(dialogue: Dialogue, variants: list[Variant]) -> Iterator[Findi
             continue
         sentence = _("This text is the same as in the language variant %(variant)s. Translate it.")
         message = sentence % {"variant": variant.dialogue.external_id}
-        for anchor in untranslated(_compared(mine, theirs), 0)[:_MAX_FINDINGS]:
+        for anchor in untranslated(_compared(mine, theirs, document), 0)[:_MAX_FINDINGS]:
             yield Finding(
                 dialogue=dialogue,
                 revision=mine,
                 check_id=UNTRANSLATED,
-                severity="warning",
+                severity=severity,
                 anchor=anchor,
                 message=message[:1000],
             )
@@ -145,7 +152,8 @@ def _with_tools(dialogue: Dialogue) -> Revision:
     return Revision.objects.select_related("toolset_revision").get(pk=dialogue.head_id)
 
 
-def _compared(one: Revision, other: Revision) -> Comparison:
+def _compared(one: Revision, other: Revision, draft: Document | None = None) -> Comparison:
+    """Compare two revisions; ``draft``: the content of the first one instead."""
     return compare_variants(
-        one.document(), other.document(), one.toolset_revision.tools(), other.toolset_revision.tools()
+        draft or one.document(), other.document(), one.toolset_revision.tools(), other.toolset_revision.tools()
     )
