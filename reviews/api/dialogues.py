@@ -32,6 +32,11 @@ FILTERS = [
     OpenApiParameter(
         "outdated", enum=list(listing.OUTDATED), description="Only dialogues that a new guideline made outdated."
     ),
+    OpenApiParameter(
+        "stale",
+        enum=list(listing.STALE),
+        description="Only dialogues that continue verified tasks which have changed since; for overseers.",
+    ),
     OpenApiParameter("tag", description="Only dialogues with this tag, among those whose tags you may see."),
     OpenApiParameter("field", description="Only dialogues with this answer to a custom field, as “key=value”."),
     OpenApiParameter("meta", description="Only dialogues with this value in their metadata, as “key=value”."),

@@ -7,6 +7,7 @@ and a lock on the project's row in each transaction.
 
 from reviews.core.protocols import Verdict
 from reviews.models.agreement import AgreementCount, AgreementPending
+from reviews.models.co_authors import CoAuthor
 from reviews.models.comments import Comment, Feedback, FeedbackKind
 from reviews.models.counts import Counter, CounterDelta
 from reviews.models.cycles import Cycle, CycleState, ProtocolVersion, StageRun, StageRunState

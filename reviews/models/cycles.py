@@ -83,6 +83,8 @@ class Cycle(Row):
                 name="cycle_ended_has_time",
             ),
         ]
+        # Dialogues that are reviewed again are few; so they are found.
+        indexes = [models.Index(fields=["project", "dialogue"], condition=Q(number__gt=1), name="cycle_again")]
 
 
 class StageRunState(models.TextChoices):

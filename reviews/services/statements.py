@@ -115,12 +115,13 @@ def count_waiting(
     return {stage: min(int(count), limit) for stage, count in counts}
 
 
-#: The table's own constraints, checked before they would fail. Has two marks for the person.
+# These use counts: with EXISTS, a planner may choose a join that reads everything a person ever claimed.
+#: The table's own constraints, checked before they would fail, and the co-authors. Has three marks for the person.
 _NOT_OWN = (
     "(s.stage_kind = 'self_check' OR ((s.revision_author_id IS NULL OR s.revision_author_id <> %s) "
-    "AND (s.owner_id IS NULL OR s.owner_id <> %s)))"
+    "AND (s.owner_id IS NULL OR s.owner_id <> %s) AND (SELECT count(*) FROM reviews_coauthor a "
+    "WHERE a.dialogue_id = s.dialogue_id AND a.person_id = %s) = 0))"
 )
-# These use counts: with EXISTS, a planner may choose a join that reads everything a person ever claimed.
 # Each mark is the person.
 _NOT_IN_RUN = (
     "(SELECT count(*) FROM reviews_slot o WHERE o.stage_run_id = s.stage_run_id AND o.id <> s.id "
@@ -202,7 +203,7 @@ def candidates(
     stages: list[Value] = [queue.stage for queue in queues]
     marks = ", ".join(["%s"] * len(stages))
     own = f"s.reserved_for_id = %s AND s.stage IN ({marks}) AND {_NOT_OWN} AND {_NOT_IN_RUN}"
-    add("-1", own, "s.priority, s.position", [me, *stages, me, me, me, me])
+    add("-1", own, "s.priority, s.position", [me, *stages, me, me, me, me, me])
 
     ranks = " ".join(f"WHEN %s THEN {rank:d}" for rank in range(len(queues)))
     bars = [_bars(me, queue, abilities) for queue in queues]
@@ -227,7 +228,7 @@ def candidates(
 def _bars(me: int, queue: Queue, abilities: Abilities) -> tuple[str, list[Value]]:
     """Return the further conditions under which the person may claim a slot of this stage."""
     conditions = [_NOT_OWN]
-    given: list[Value] = [me, me]
+    given: list[Value] = [me, me, me]
     if queue.most_reviewers > 1:
         conditions += [_NOT_IN_RUN, _NOT_BESIDE_OWN]
         given += [me, me, me, me]

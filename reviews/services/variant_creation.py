@@ -1,25 +1,20 @@
 """Make a language variant of a dialogue: a copy to be translated, which is reviewed like any other candidate."""
 
-from collections import Counter
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
-from annotator.core.dialogue_rows import DialogueRow, listed_columns
-from annotator.core.metadata import metadata_entries
-from annotator.core.schema import canonical, content_hash
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Project, Revision, User, VariantMatch
 from annotator.models.content import DialogueStatus, GoldRole
 from annotator.services.access.permissions import require_administrator
-from annotator.services.dialogues.creation import Written, write_dialogues
-from annotator.services.dialogues.revisions import check_document, latest_guideline, lock_dialogue, lock_dialogues
+from annotator.services.dialogues.creation import Written
+from annotator.services.dialogues.revisions import lock_dialogue, lock_dialogues
 from annotator.services.history.events import append_event
-from reviews.services.cycles.start import begin_cycles
+from reviews.services.cycles.candidates import NewDialogue, add_dialogues
 from reviews.services.gold.settings import retire_with
-from reviews.services.protocols.versions import current_version
 from reviews.services.queue.gold_claims import language_variants
-from reviews.services.statistics.counters import write_deltas
 
 LANGUAGES = ("en", "zh")
 _KINDS = ("multi_turn", "single_task", "constrained")
@@ -50,6 +45,23 @@ def make_variant(*, actor: User, dialogue: Dialogue, language: str) -> Dialogue:
     is rejected, archived, a gold item or a composite.
     """
     require_administrator(actor=actor, project=dialogue.project)
+    return create_variant(actor=actor, dialogue=dialogue, language=language)
+
+
+def create_variant(
+    *,
+    actor: User,
+    dialogue: Dialogue,
+    language: str,
+    of: Revision | None = None,
+    document: dict[str, Any] | None = None,
+    co_authors: frozenset[int] = frozenset(),
+) -> Dialogue:
+    """Create a variant as ``make_variant`` does, for a caller that has checked the permission.
+
+    ``of``: the revision that was translated, if it is not the newest one, and ``document``: the translation. What has
+    changed since that revision is stale in the variant. ``co_authors``: the keys of people who may not review it.
+    """
     if language not in LANGUAGES:
         raise Invalid(_("Choose a language: %(languages)s.") % {"languages": ", ".join(LANGUAGES)}, field="language")
     with transaction.atomic():
@@ -64,7 +76,10 @@ def make_variant(*, actor: User, dialogue: Dialogue, language: str) -> Dialogue:
             raise Conflict(_refusal(source, language))
         retire_with(actor=actor, dialogue_ids=[source.pk], reason="Another variant of the known answer was made.")
         group = _join(actor, source)
-        written, head = _write(actor, source, language, group)
+        head = _revision(source, of)
+        translated = (document or head.document()) | {"language": language}
+        name = f"{source.external_id}-{language}"
+        written = _write(actor, source, NewDialogue(name, translated, head.toolset_revision, group, co_authors))
         made = Dialogue.objects.select_related("project", "head").get(pk=written.dialogue_id)
         VariantMatch.objects.create(first=head, second_id=written.revision_id, author=actor)
         append_event(
@@ -74,12 +89,6 @@ def make_variant(*, actor: User, dialogue: Dialogue, language: str) -> Dialogue:
             kind="dialogue.variant_made",
             after={"variant": source.external_id, "language": language, "variant_revision": head.public_id},
         )
-        if current_version(source.project) is not None:
-            begin_cycles(actor=actor, project=source.project, dialogues=[written], hidden=False)
-        else:
-            deltas = Counter({f"status:{DialogueStatus.CANDIDATE}": 1})
-            write_deltas(project_id=source.project_id, deltas=deltas)
-        made.refresh_from_db()
     return made
 
 
@@ -129,38 +138,24 @@ def _free_group(source: Dialogue) -> str:
     return free
 
 
-def _write(actor: User, source: Dialogue, language: str, group: str) -> tuple[Written, Revision]:
-    """Write the copy; return its keys and the revision that was copied."""
+def _revision(source: Dialogue, of: Revision | None) -> Revision:
+    """Return the revision that the variant is made from."""
     if source.head_id is None:
         raise Conflict(_("This dialogue has no content yet."))
-    head = Revision.objects.select_related("toolset_revision").get(pk=source.head_id)
-    document = head.document() | {"language": language}
-    text, name = canonical(document), f"{source.external_id}-{language}"
+    return Revision.objects.select_related("toolset_revision").get(pk=of.pk if of else source.head_id)
+
+
+def _write(actor: User, source: Dialogue, new: NewDialogue) -> Written:
+    """Store the copy or the translation and begin its review; return its keys."""
+    name = new.external_id
     if len(name) > _MAX_ID:
         raise Conflict(_("The id “%(id)s” would be too long. Import the variant with an id of its own.") % {"id": name})
-    guideline = latest_guideline(source.project)
-    row = DialogueRow(
-        external_id=name,
-        variant_group=group,
-        content=text,
-        content_hash=content_hash(text),
-        findings=check_document(document, head.toolset_revision, project=source.project, stage="import"),
-        toolset_revision_id=head.toolset_revision_id,
-        metadata=metadata_entries(document),
-        **listed_columns(document),
-    )
     try:
         with transaction.atomic():
-            [written] = write_dialogues(
-                actor=actor,
-                project=source.project,
-                rows=[row],
-                native_format=source.native_format,
-                batch=None,
-                published=True,
-                guideline_id=guideline.pk if guideline else None,
+            [written] = add_dialogues(
+                actor=actor, project=source.project, dialogues=[new], native_format=source.native_format
             )
     except IntegrityError:
         sentence = _("The project already has a dialogue with the id “%(id)s”. Import the variant with another id.")
         raise Conflict(sentence % {"id": name}) from None
-    return written, head
+    return written

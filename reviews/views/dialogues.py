@@ -24,6 +24,7 @@ from annotator.services.access.permissions import OVERSEERS, load_dialogue
 from annotator.services.custom_fields import fields_of
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues.addressed import findings_for
+from annotator.services.dialogues.continuations import stale_among
 from annotator.services.dialogues.executions import execution_of_revision
 from annotator.services.dialogues.listing import (
     LANGUAGES,
@@ -31,6 +32,7 @@ from annotator.services.dialogues.listing import (
     NAMES,
     OUTDATED,
     PROBLEMS,
+    STALE,
     Filters,
     count_dialogues,
     field_values,
@@ -57,6 +59,7 @@ from reviews.services.submission.checklists import answer_rows
 from reviews.services.submission.waivers import live_waivers
 from reviews.views.change_form import change_form, entry_stages
 from reviews.views.comment_context import comment_context
+from reviews.views.continuations import continuation_context
 from reviews.views.list_parts import (
     address_of,
     column_values,
@@ -106,6 +109,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     may_change = Role.ADMINISTRATOR in request.roles and request.project.archived_at is None
     # Shown to overseers only: it reveals colleagues' edits.
     apart = out_of_step(project=request.project, dialogues=page.rows) if oversees else set()
+    stale = stale_among(page.rows) if oversees else set()
     answers = field_values(request.project)
     cells = column_values(page.rows, columns)
     known = [] if request.htmx else metadata_keys(request.project)
@@ -116,6 +120,7 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
         ("information", _("Information"), _options(INFORMATION_LABELS), filters.information),
         ("language", _("Language"), list(LANGUAGES.items()), filters.language),
         ("outdated", _("Guideline"), list(OUTDATED.items()), filters.outdated),
+        *([("stale", _("Layers"), list(STALE.items()), filters.stale)] if oversees else []),
         *([_sequence_choice(filters.sequence)] if filters.sequence else []),
         *([("field", _("Custom field"), answers, filters.field)] if answers else []),
         ("check", _("Check"), _check_options(request), filters.check),
@@ -123,13 +128,16 @@ def dialogue_list(request: PageRequest) -> HttpResponse:
     context = {
         "is_admin": Role.ADMINISTRATOR in request.roles,
         "marks": oversees,
-        "rows": [(row, stages.get(row.stage, row.stage), row.pk in apart, cells.get(row.pk, [])) for row in page.rows],
+        "rows": [
+            (row, stages.get(row.stage, row.stage), row.pk in apart, row.pk in stale, cells.get(row.pk, []))
+            for row in page.rows
+        ],
         "previous": _link(request, before=page.before),
         "following": _link(request, after=page.after),
         "filters": filters,
         # A shared view may have them; others find nothing with them (``shown_dialogues``).
         "filters_for_overseers": not oversees
-        and bool(filters.tag or filters.owner not in ("", request.user.public_id)),
+        and bool(filters.tag or filters.stale or filters.owner not in ("", request.user.public_id)),
         "change": change_form(request.project, request.GET) if may_change else None,
         "choices": [
             ("status", _("Status"), DialogueStatus.choices, filters.status),
@@ -235,6 +243,7 @@ def render_dialogue(
             **comment_context(request, dialogue, revision.document(), comment_form),
             "metadata": metadata_fields(revision.document()),
             "outdated_flags": open_flags(dialogue),
+            **continuation_context(request, dialogue),
             "variants": variants,
             "makeable_variants": makeable_variants(request, dialogue) if is_head else [],
             "more_links": [link for find in MORE_LINKS for link in find(request.user, dialogue)],

@@ -1,5 +1,7 @@
 """My work, the project page and its draws."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.models import Project, Role
+from annotator.models import Project, Role, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
 from annotator.services.notices.notices import unread_notices
@@ -34,6 +36,22 @@ from reviews.services.statistics.access import oversees
 from reviews.services.statistics.my_day import read_my_day
 from reviews.views.statistics.layout import duration
 
+
+@dataclass(frozen=True)
+class MoreWork:
+    """Work of another kind in a project: how much waits, ``more`` if not all is counted, the address that claims the
+    next (POST), and what the person has claimed, as (name, address).
+    """
+
+    title: str
+    count: int
+    more: bool
+    action: str
+    held: list[tuple[str, str]]
+
+
+#: Each finds work of another kind for a person with these roles: (person, project, roles).
+MORE_WORK: list[Callable[[User, Project, frozenset[Role]], MoreWork | None]] = []
 #: Unread notices on My work.
 _MAX_NOTICES = 10
 _TONES = {
@@ -100,6 +118,7 @@ def _row(request: PageRequest, row: progress.MyWork, goal: int | None, done: int
     )
     return {
         "work": row,
+        "more": [work for find in MORE_WORK if (work := find(request.user, row.project, row.roles)) is not None],
         "goal": goal,
         "done": done,
         "failed_words": failed_words(row.training) if row.training else "",

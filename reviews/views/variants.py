@@ -1,19 +1,24 @@
 """Language variants: two side by side, marking them as matching, and making one."""
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.models import Dialogue, Role
+from annotator.models import Dialogue, Role, User
 from annotator.presentation.variants import present_variants
 from annotator.services.access.permissions import load_dialogue
 from annotator.services.dialogues.listing import LANGUAGES
-from annotator.services.dialogues.variant_comparison import compare_with_variant
+from annotator.services.dialogues.variant_comparison import SideBySide, compare_with_variant
 from annotator.services.dialogues.variants import MATCHERS, match_variants
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.services.variant_creation import make_variant, variant_languages
+
+#: Each returns links of the page of two variants to pages of other applications: label and address.
+MORE_LINKS: list[Callable[[User, SideBySide], list[tuple[str, str]]]] = []
 
 
 @project_page
@@ -36,6 +41,7 @@ def variant(request: PageRequest, public_id: str, other: str) -> HttpResponse:
             "matched": found.matched,
             "view": view,
             "stale": [(mark, *names[mark.side]) for mark in view.stale],
+            "more_links": [link for find in MORE_LINKS for link in find(request.user, found)],
             "may_match": bool(request.roles & MATCHERS) and request.project.archived_at is None,
         },
     )

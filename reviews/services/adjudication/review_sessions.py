@@ -33,6 +33,7 @@ from reviews.models import (
 from reviews.services.protocols.versions import current_protocol, stage_titles
 from reviews.services.queue import claims
 from reviews.services.queue.claim_rows import stage_of
+from reviews.services.queue.co_authors import co_written
 from reviews.services.queue.eligibility import HeldSlot, refusal
 from reviews.services.queue.slot_work import load_slot_work
 from reviews.services.sampling.rounds import OpenDispute, open_disputes
@@ -155,12 +156,13 @@ def _with_refusals(actor: User, project: Project, disputes: list[OpenDispute]) -
     roles = roles_in(project, actor)
     cycles = [one.slot.cycle_id for one in disputes if one.slot is not None]
     mine = Slot.objects.filter(cycle__in=cycles, holder=actor)
+    parts = co_written(actor, [one.slot.dialogue_id for one in disputes if one.slot is not None])
     held: dict[int, list[HeldSlot]] = {}
     for cycle, slot_id, run, stage, number in mine.values_list("cycle", "pk", "stage_run", "stage", "round"):
         held.setdefault(cycle, []).append(HeldSlot(slot_id, run, stage, number))
     return [
         replace(one, refusal=refusal(person=actor, roles=roles, slot=slot, stage=stage_of(slot),
-                                     held=held.get(slot.cycle_id, [])))
+                                     held=held.get(slot.cycle_id, []), parts=parts))
         if (slot := one.slot) is not None
         else one
         for one in disputes

@@ -120,18 +120,32 @@ def hand_over(
 
 
 def prioritise(
-    *, actor: User, dialogue: Dialogue, priority: Priority, slots: Collection[int] | None = None, reason: str = ""
+    *,
+    actor: User | None,
+    dialogue: Dialogue,
+    priority: Priority,
+    slots: Collection[int] | None = None,
+    reason: str = "",
+    only: Priority | None = None,
 ) -> int:
-    """Change the priority of a dialogue's open slots, or of these (by key); return how many changed. Raises Denied."""
-    require_administrator(actor=actor, project=dialogue.project)
+    """Change the priority of a dialogue's open slots, or of these (by key); return how many changed.
+
+    ``actor`` None is a standing order of the project: it only changes slots whose priority is ``only``, and these keep
+    their place in the queue. Raises Denied.
+    """
+    if actor is not None:
+        require_administrator(actor=actor, project=dialogue.project)
     with transaction.atomic():
         dialogue = lock_dialogue(dialogue.pk)
         open_slots = Slot.objects.filter(dialogue=dialogue, state__in=["open", "hidden"], is_gold=False)
         if slots is not None:
             open_slots = open_slots.filter(pk__in=slots)
+        if only is not None:
+            open_slots = open_slots.filter(priority=only)
         earlier = sorted(set(open_slots.values_list("priority", flat=True)))
         # A new position too: the old one may be behind everyone's cursor in the new queue.
-        count = open_slots.exclude(priority=priority).update(priority=priority, position=new_position())
+        placed = {} if actor is None else {"position": new_position()}
+        count = open_slots.exclude(priority=priority).update(priority=priority, **placed)
         if count:
             journal = Journal(actor=actor, project=dialogue.project, dialogue=dialogue)
             journal.event(

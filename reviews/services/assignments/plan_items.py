@@ -10,7 +10,7 @@ from annotator.errors import Invalid
 from annotator.models import Dialogue, Membership, Project, Role, User
 from annotator.models.content import GoldRole
 from annotator.services.history.event_chain import in_portions
-from reviews.models import ON_DIALOGUES, PlanAction, Slot, SlotState
+from reviews.models import ON_DIALOGUES, CoAuthor, PlanAction, Slot, SlotState
 from reviews.services.queue.eligibility import HeldSlot
 
 #: Refused and skipped items with their reasons: [[external id, why], …].
@@ -146,6 +146,16 @@ def read_held(cycles: Sequence[int], people: Sequence[User]) -> dict[tuple[int, 
         columns = rows.values_list("cycle_id", "holder_id", "pk", "stage_run_id", "stage", "round")
         for cycle, holder, slot, run, stage, number in columns:
             out.setdefault((cycle, holder or 0), []).append(HeldSlot(slot, run, stage, number))
+    return out
+
+
+def read_parts(slots: Sequence[Slot], people: Sequence[User]) -> dict[int, set[int]]:
+    """Return person → the dialogues of these slots of which the person wrote or chose a part."""
+    out: dict[int, set[int]] = {}
+    for portion in in_portions(sorted({slot.dialogue_id for slot in slots})):
+        rows = CoAuthor.objects.filter(dialogue_id__in=portion, person__in=people)
+        for person, dialogue in rows.values_list("person_id", "dialogue_id"):
+            out.setdefault(person, set()).add(dialogue)
     return out
 
 

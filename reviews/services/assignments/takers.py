@@ -9,7 +9,7 @@ from annotator.core.roles import Role
 from annotator.models import Project, User
 from annotator.services.abilities import read_abilities
 from reviews.models import Slot
-from reviews.services.assignments.plan_items import People, read_held, read_promised
+from reviews.services.assignments.plan_items import People, read_held, read_parts, read_promised
 from reviews.services.queue.abilities import unfit_for
 from reviews.services.queue.absence import absent_people
 from reviews.services.queue.claim_rows import stage_of
@@ -23,6 +23,8 @@ class Takers:
 
     #: (cycle, person) → what they have claimed or reviewed in it.
     held: Mapping[tuple[int, int], list[HeldSlot]]
+    #: Person → dialogues of which they wrote or chose a part.
+    parts: Mapping[int, Set[int]]
     #: (stage run, person) of reviews that are assigned to people. A caller that assigns more adds to it.
     promised: set[tuple[int, int]]
     #: Person → "paused" or "away".
@@ -46,7 +48,8 @@ class Takers:
         mine = self.held.get((slot.cycle_id, person.pk), [])
         # Whom it is reserved for now does not matter: that changes.
         reserved, slot.reserved_for_id = slot.reserved_for_id, None
-        no = refusal(person=person, roles=roles, slot=slot, stage=stage_of(slot), held=mine)
+        parts = self.parts.get(person.pk, frozenset[int]())
+        no = refusal(person=person, roles=roles, slot=slot, stage=stage_of(slot), held=mine, parts=parts)
         slot.reserved_for_id = reserved
         if person.pk in self.absent:
             return _("Can’t assign items to somebody who is %(state)s.") % {"state": self.absent[person.pk]}
@@ -69,6 +72,7 @@ def read_takers(project: Project, slots: Sequence[Slot], people: People) -> Take
     abilities = read_abilities(project, [one.pk for one in persons])
     return Takers(
         held=read_held([slot.cycle_id for slot in slots], persons),
+        parts=read_parts(slots, persons),
         promised=read_promised(slots, persons),
         absent=absent_people(project),
         not_for=unfit_for(abilities, [slot.dialogue_id for slot in slots]),

@@ -96,8 +96,9 @@ def describe_item(dialogue: Dialogue, head: Revision) -> None:
     findings = check_document(document, head.toolset_revision, project=dialogue.project, stage="save")
     findings += [found for ask in FOUND_ON_IMPORT if (found := ask(head)) is not None]
     dialogue.head = head
+    dialogue.toolset_id = head.toolset_revision.toolset_id
     fields: Sequence[str] = denormalise(dialogue, document, findings)
-    dialogue.save(update_fields=["head", *fields])
+    dialogue.save(update_fields=["head", "toolset", *fields])
     dialogue.findings.bulk_create(finding_rows(dialogue, head, findings))
 
 

@@ -1,6 +1,6 @@
 """Who may claim a slot, and the reason if not. The queues apply the same rules in SQL to many slots at once."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import Clock
 from reviews.core.protocols import AuthorRule, Stage, StageKind
 from reviews.models import AssignmentRules, Pause, Slot, Training
+from reviews.services.queue.co_authors import co_written
 
 
 class Eligibility(NamedTuple):
@@ -81,11 +82,18 @@ def held_in_cycle(person: User, slot: Slot) -> list[HeldSlot]:
 
 
 def refusal(
-    *, person: User, roles: frozenset[Role], slot: Slot, stage: Stage, held: Sequence[HeldSlot] | None = None
+    *,
+    person: User,
+    roles: frozenset[Role],
+    slot: Slot,
+    stage: Stage,
+    held: Sequence[HeldSlot] | None = None,
+    parts: Collection[int] | None = None,
 ) -> str:
     """Return why the person may not claim the slot, as a sentence; blank if they may.
 
-    ``held``: what they have claimed in the slot's cycle, if already loaded.
+    ``held``: what they have claimed in the slot's cycle, if already loaded. ``parts``: the dialogues of which they
+    wrote or chose a part, if already loaded.
     """
     if not roles & set(stage.eligible.roles):
         words = _(" or ").join(sorted(words_of("role", role).lower() for role in stage.eligible.roles))
@@ -106,6 +114,10 @@ def refusal(
             return _("A revision can’t be reviewed by its author. Leave it to a colleague.")
         if slot.owner_id == person.pk and stage.eligible.author is AuthorRule.NOT_AUTHOR:
             return _("A dialogue can’t be reviewed by its owner. Leave it to a colleague.")
+        if slot.dialogue_id in (co_written(person, [slot.dialogue_id]) if parts is None else parts):
+            return _(
+                "A dialogue can’t be reviewed by a person who wrote or chose a part of it. Leave it to a colleague."
+            )
     if slot.is_gold:
         # In a training, a person may get the same item again.
         return ""

@@ -11,7 +11,7 @@ from annotator.models.content import GoldRole
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.database.compiled import compiled
 from reviews.core.gold import is_due, keyed_random
-from reviews.models import Claim, Comment, GoldItem, Slot, SlotState
+from reviews.models import Claim, CoAuthor, Comment, GoldItem, Slot, SlotState
 from reviews.services.queue.abilities import unfit
 from reviews.services.queue.order import QueuePositions, in_common_queue
 from reviews.services.statements import Queue
@@ -95,6 +95,7 @@ def _items_for(project_id: int, stage: str, person_id: int) -> QuerySet[Any, Any
         | Q(pk__in=Comment.objects.filter(author=person_id).values("dialogue"))
         | Q(pk__in=Notice.objects.filter(person=person_id).values("dialogue"))
         | Q(pk__in=Replay.objects.filter(requester=person_id).values("dialogue"))
+        | Q(pk__in=CoAuthor.objects.filter(person=person_id).values("dialogue"))
         | Q(external_id__in=had),
         project=project_id,
     )
@@ -136,6 +137,7 @@ def involved(source: Dialogue) -> set[int]:
             Comment.objects.filter(dialogue__in=group).order_by().values_list("author", flat=True).distinct(),
             Notice.objects.filter(dialogue__in=group).order_by().values_list("person", flat=True).distinct(),
             Replay.objects.filter(dialogue__in=group).order_by().values_list("requester", flat=True).distinct(),
+            CoAuthor.objects.filter(dialogue__in=group).values_list("person", flat=True),
             Claim.objects.filter(slot__dialogue__in=alike).order_by().values_list("person", flat=True).distinct(),
             oversaw.order_by().values_list("user", flat=True).distinct(),
         )

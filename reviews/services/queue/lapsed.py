@@ -11,6 +11,7 @@ from annotator.models import Project, Role, User
 from reviews.models import Claim, ClaimState, Slot, SlotState
 from reviews.services.protocols.versions import parse
 from reviews.services.queue.abilities import unfit
+from reviews.services.queue.co_authors import co_written
 from reviews.services.queue.eligibility import HeldSlot, refusal
 
 #: Expired claims that are read. A task ends them every minute, so there are few.
@@ -37,6 +38,7 @@ def lapsed_for(
     if not slots:
         return []
     not_theirs = unfit(abilities, [slot.dialogue_id for slot in slots.values()])
+    parts = co_written(actor, [slot.dialogue_id for slot in slots.values()])
     held: dict[int, list[HeldSlot]] = defaultdict(list)
     mine = Slot.objects.filter(cycle__in={slot.cycle_id for slot in slots.values()}, holder=actor)
     for cycle, pk, run, stage, number in mine.values_list("cycle", "pk", "stage_run_id", "stage", "round"):
@@ -51,5 +53,6 @@ def lapsed_for(
             slot=slot,
             stage=parse(slot.protocol).stage(slot.stage),
             held=held[slot.cycle_id],
+            parts=parts,
         )
     ]

@@ -12,7 +12,7 @@ from annotator.core.text import Message, counted_message, message
 from annotator.models import Dialogue, Notice, NoticeKind, Project, User
 from annotator.services.notices.notices import members_with, notify
 from reviews.core.protocols import AuthorRule, Stage
-from reviews.models import AssignmentPlan, CycleState, PlanAction, Slot, StageRun, StageRunState
+from reviews.models import AssignmentPlan, CoAuthor, CycleState, PlanAction, Slot, StageRun, StageRunState
 
 #: How many waiting disputes are tried for people who may not settle the first of them.
 WAITING = 20
@@ -51,6 +51,7 @@ def notify_experts(*, dialogue: Dialogue, stage: Stage, people: Iterable[int] | 
     able = set(_experts(project, stage) if people is None else people)
     if stage.eligible.author is AuthorRule.NOT_AUTHOR:
         able.discard(dialogue.owner_id)
+    able.difference_update(CoAuthor.objects.filter(dialogue=dialogue).values_list("person_id", flat=True))
     if stage.eligible.not_earlier_reviewers:
         slots = Slot.objects.filter(cycle__dialogue=dialogue, cycle__state=CycleState.ACTIVE, holder__in=able)
         able.difference_update(slots.values_list("holder_id", flat=True))

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from annotator.models import Project
 from annotator.presentation.components.labels import words_of
 from reviews.core.protocols import Stage, StageKind
-from reviews.models import Slot, SlotState
+from reviews.models import CoAuthor, Slot, SlotState
 
 #: Slots of each stage's queue that are checked, the oldest first, because pages call this often.
 LOOKED_AT = 1_000
@@ -37,7 +37,8 @@ def count_stuck(
         waiting = Slot.objects.filter(
             project=project, stage=stage.key, state=SlotState.OPEN, reserved_for=None, is_gold=False
         )
-        found = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT]).values_list(
+        checked = Slot.objects.filter(pk__in=waiting.order_by("position").values("pk")[:LOOKED_AT])
+        found = checked.values_list(
             "pk", "stage_run", "round", "confirms", "revision_author", "owner",
             "cycle__slots__holder", "cycle__slots__stage", "cycle__slots__round",
         )  # fmt: skip
@@ -49,6 +50,9 @@ def count_stuck(
             beside = (held[0], held[1]) in {(stage.key, number - back) for back in range(confirms + 1)}
             if beside or stage.eligible.not_earlier_reviewers:
                 people_of_it.add(holder)
+        parts = CoAuthor.objects.filter(dialogue__slots__in=checked)
+        for run, person in parts.values_list("dialogue__slots__stage_run", "person"):
+            barred.get(run, set()).add(person)
         if stuck := sum(able <= people_of_it for people_of_it in barred.values()):
             out[stage] = Stuck(stuck, more=len(slots) == LOOKED_AT)
     return out

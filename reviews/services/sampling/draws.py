@@ -9,6 +9,7 @@ finds no error and every item was seen once without a dispute; then the whole po
 (``reviews.services.sampling.rounds``).
 """
 
+import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,6 +47,8 @@ from reviews.services.sampling.rounds import (
 from reviews.services.statistics.counters import write_deltas
 from reviews.services.transitions.moves import NOT_DRAWN, CycleContext, forward, open_slots
 from reviews.services.transitions.transition_log import Journal
+
+_LOG = logging.getLogger(__name__)
 
 #: A job carries out draws with more members than this.
 AT_ONCE = 500
@@ -171,22 +174,29 @@ def recompute_draw(draw: Draw) -> list[str]:
 
 
 def draw_where_upstream_is_done() -> int:
-    """Draw in every project in which items wait and no more can come: nothing is left in an earlier stage."""
+    """Draw in every project in which items wait and no more can come: nothing is left in an earlier stage.
+
+    Return the number of draws. A project that refuses one does not stop the others.
+    """
     count = 0
     waiting = StageRun.objects.filter(state=StageRunState.POOLED, project__archived_at=None)
-    for project_id, key in waiting.values_list("project_id", "stage").distinct().order_by("project_id", "stage"):
-        project = Project.objects.get(pk=project_id)
-        stage = _stage_with_pool(project, key)
-        if stage is not None and stage.in_rounds:
-            count += tend_rounds(project_id=project_id, stage=key) is not None
-            continue
-        upstream = _earlier_stages(project, key)
-        left = StageRun.objects.filter(project=project, stage__in=upstream, state__in=_UNFINISHED)
-        # Gold items never leave their stage.
-        left = left.exclude(cycle__dialogue__gold_role=GoldRole.GOLD)
-        if not left.exists() and close_population_and_draw(actor=None, project=project, stage=key) is not None:
-            count += 1
+    for project_id, stage in waiting.values_list("project_id", "stage").distinct().order_by("project_id", "stage"):
+        try:
+            count += _draw_if_upstream_is_done(Project.objects.get(pk=project_id), stage) is not None
+        except Conflict as refusal:
+            _LOG.info("no draw in stage %s of project %s: %s", stage, project_id, refusal.sentence)
     return count
+
+
+def _draw_if_upstream_is_done(project: Project, key: str) -> Draw | None:
+    stage = _stage_with_pool(project, key)
+    if stage is not None and stage.in_rounds:
+        return tend_rounds(project_id=project.pk, stage=key)
+    left = StageRun.objects.filter(project=project, stage__in=_earlier_stages(project, key), state__in=_UNFINISHED)
+    # Gold items never leave their stage.
+    if left.exclude(cycle__dialogue__gold_role=GoldRole.GOLD).exists():
+        return None
+    return close_population_and_draw(actor=None, project=project, stage=key)
 
 
 def tend_rounds(*, project_id: int, stage: str) -> Draw | None:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from annotator.models import Dialogue
 from annotator.models.content import DialogueStatus
 from annotator.services.database.bulk_insert import insert_rows
+from annotator.services.dialogues.continuations import follow_reviews
 from annotator.services.history.event_chain import extend_chains, in_portions
 from reviews.models import Cycle, CycleState, Draw, StageRun, StageRunState
 from reviews.services.protocols.versions import parse
@@ -85,6 +86,8 @@ def _end_verified(draw: Draw, runs: list[StageRun]) -> None:
     dialogues = [run.cycle.dialogue_id for run in runs]
     for portion in in_portions(dialogues):
         remember_all_verified(portion)
+    for some in in_portions(runs):
+        follow_reviews({run.cycle.dialogue_id: run.entry_revision_id for run in some})
     ITEM_HISTORY.enqueue(draw.project_id, dialogues)
     extend_chains(
         actor=draw.actor,

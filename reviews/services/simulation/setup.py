@@ -4,18 +4,13 @@ import hashlib
 
 from django.db import transaction
 
-from annotator.core.checks import run_checks
-from annotator.core.dialogue_rows import DialogueRow, listed_columns
-from annotator.core.schema import content_hash, load_text
-from annotator.core.schema.toolsets import CompiledToolset
+from annotator.core.schema import load_text
 from annotator.errors import Conflict, Invalid
 from annotator.models import Project, Role, User
 from annotator.services import members, projects
-from annotator.services.dialogues.creation import write_dialogues
-from annotator.services.dialogues.revisions import check_settings
 from annotator.services.toolsets.storing import ensure_toolset_revision
 from reviews.core.simulation import TOOLS, SimulationModel
-from reviews.services.cycles.start import begin_cycles
+from reviews.services.cycles.candidates import NewDialogue, add_dialogues
 from reviews.services.protocols.versions import adopt_preset, current_protocol, shortfalls
 from reviews.services.simulation.runner import Simulation
 
@@ -80,24 +75,6 @@ def _user(name: str) -> User:
 
 def _bring_in(model: SimulationModel, project: Project, administrator: User) -> None:
     toolset = ensure_toolset_revision(actor=administrator, project=project, tools=TOOLS, name="Trips")
-    compiled, settings = CompiledToolset.of(toolset.content), check_settings(project)
-    rows = []
-    for item in model.items:
-        document = load_text(item.candidate)
-        rows.append(
-            DialogueRow(
-                external_id=item.name,
-                variant_group="",
-                content=item.candidate,
-                content_hash=content_hash(item.candidate),
-                findings=run_checks(document, compiled, stage="import", settings=settings),
-                toolset_revision_id=toolset.pk,
-                **listed_columns(document),
-            )
-        )
-    for begin in range(0, len(rows), 500):
-        written = write_dialogues(
-            actor=administrator, project=project, rows=rows[begin : begin + 500], native_format="neutral", batch=None,
-            published=True,
-        )  # fmt: skip
-        begin_cycles(actor=administrator, project=project, dialogues=written, hidden=False)
+    new = [NewDialogue(item.name, load_text(item.candidate), toolset) for item in model.items]
+    for begin in range(0, len(new), 500):
+        add_dialogues(actor=administrator, project=project, dialogues=new[begin : begin + 500])

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotator.core.comparison import differ_in_remainder_only
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict
-from annotator.models import Dialogue, Draft, Revision, User
+from annotator.models import Dialogue, Draft, Finding, Revision, User
 from annotator.presentation.dialogue import DialogueView
 from annotator.presentation.document import present
 from annotator.services.access.permissions import roles_in
@@ -20,6 +20,8 @@ from annotator.services.dialogues.addressed import findings_for, is_note_for_adm
 from annotator.services.dialogues.drafts import open_draft
 from annotator.services.dialogues.executions import execution_of
 from annotator.services.dialogues.revisions import as_stored
+from annotator.services.dialogues.variant_comparison import untranslated_findings
+from annotator.services.dialogues.variants import variants_of
 from reviews.core.protocols import Outcome, Stage
 from reviews.models import Review, ReviewDraft, Slot, SlotState, StageRun
 from reviews.services.queue.slot_work import Work, load_slot_work
@@ -61,11 +63,16 @@ class Workbench:
         waived = live_waivers(actor=self.actor, dialogue=self.dialogue, blind=self.work.blind)
         return present(
             self.document,
-            findings,
+            [*findings, *self._untranslated()],
             waived,
             execution=execution_of(self.document, self.toolset),
             fields=fields_of(self.work.slot.project),
         )
+
+    def _untranslated(self) -> list[Finding]:
+        """Return notes about texts that are still those of a variant in another language; they block nothing."""
+        variants = variants_of(actor=self.actor, dialogue=self.dialogue)
+        return untranslated_findings(dialogue=self.dialogue, variants=variants, document=self.document, severity="info")
 
     @cached_property
     def kept(self) -> ReviewDraft:

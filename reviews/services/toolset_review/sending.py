@@ -8,27 +8,18 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotator.core.checks import run_checks
-from annotator.core.dialogue_rows import DialogueRow, listed_columns
-from annotator.core.schema import SchemaProblem, canonical, content_hash, load_text, read_document
+from annotator.core.schema import SchemaProblem, canonical, load_text, read_document
 from annotator.core.schema.exact_json import load_stored
 from annotator.core.schema.toolset_documents import document_of
-from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, DomainError
 from annotator.models import Dialogue, Project, Revision, Toolset, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
-from annotator.services.dialogues.creation import write_dialogues
-from annotator.services.dialogues.revisions import (
-    as_stored,
-    check_settings,
-    latest_guideline,
-    lock_dialogue,
-    revise,
-)
+from annotator.services.dialogues.revisions import as_stored, lock_dialogue, revise
 from annotator.services.toolsets.storing import MAX_NAME, ensure_toolset_revision, lock_toolsets
 from reviews.models import Cycle, ToolsetItem
-from reviews.services.cycles.start import begin_cycles, supersede_cycle
+from reviews.services.cycles.candidates import NewDialogue, add_dialogues
+from reviews.services.cycles.start import supersede_cycle
 from reviews.services.toolset_review.settings import review_project, reviews_toolsets
 from reviews.services.transitions.verified_tools import content_hash_of, verified_in
 
@@ -132,34 +123,18 @@ def _content_of(toolset: Toolset) -> str:
 def _add(actor: User, review: Project, toolsets: Sequence[tuple[Toolset, str]]) -> None:
     """Make an item for each toolset, one for all that are equal, with its text, and begin its review."""
     empty = ensure_toolset_revision(actor=actor, project=review, tools=[], name=NO_TOOLS)
-    tools, settings, guideline = CompiledToolset.of(empty.content), check_settings(review), latest_guideline(review)
     taken: set[str] = set()
     by_content: dict[str, list[Toolset]] = {}
-    rows = []
+    new = []
     for toolset, text in toolsets:
         equal = by_content.setdefault(text, [])
         equal.append(toolset)
         if len(equal) > 1:
             continue
-        document = load_text(text)
         name = _free_name(review, toolset, taken)
         taken.add(name)
-        rows.append(
-            DialogueRow(
-                external_id=name,
-                variant_group="",
-                content=text,
-                content_hash=content_hash(text),
-                findings=run_checks(document, tools, stage="import", settings=settings),
-                toolset_revision_id=empty.pk,
-                **listed_columns(document),
-            )
-        )
-    written = write_dialogues(
-        actor=actor, project=review, rows=rows, native_format="neutral", batch=None, published=True,
-        guideline_id=guideline.pk if guideline else None,
-    )  # fmt: skip
-    begin_cycles(actor=actor, project=review, dialogues=written, hidden=False)
+        new.append(NewDialogue(name, load_text(text), empty))
+    written = add_dialogues(actor=actor, project=review, dialogues=new)
     for one, equal in zip(written, by_content.values(), strict=True):
         for toolset in equal:
             _link(toolset, one.dialogue_id)

@@ -14,6 +14,7 @@ from annotator.models import Dialogue, Revision
 from annotator.models.content import DialogueStatus
 from annotator.services.database.compiled import compiled
 from annotator.services.database.statements import insert
+from annotator.services.dialogues.continuations import follow_reviews
 from reviews.core.protocols import AuthorRule, EntryMode, Outcome, Protocol, Stage, StageKind
 from reviews.models import Cycle, CycleState, Draw, Priority, Slot, SlotState, StageRun, StageRunState
 from reviews.services.queue.notifications import notify_experts, notify_return
@@ -165,6 +166,7 @@ def end_verified(context: CycleContext, revision: Revision) -> None:
         "cycle.verified", after={"cycle": context.cycle.number, "content_hash": revision.content_hash}
     )
     remember_verified(context.dialogue, revision)
+    follow_reviews({context.dialogue.pk: revision.pk})
     for follow in VERIFIED:
         follow(context.dialogue)
 
@@ -173,6 +175,7 @@ def _reject(context: CycleContext, run: StageRun, revision: Revision) -> None:
     end_cycle(context, CycleState.REJECTED, None)
     context.set_status(DialogueStatus.REJECTED, "")
     context.journal.event("cycle.rejected", after={"cycle": context.cycle.number, "stage": run.stage})
+    follow_reviews({context.dialogue.pk: None})
 
 
 def _escalate(context: CycleContext, run: StageRun, revision: Revision) -> None:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from annotator.errors import Invalid
 from annotator.models import Role
 from annotator.services.access.permissions import OVERSEERS, require_administrator, require_role
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.pages import PageRequest, posted, project_page
 from reviews.models.samples import MAX_KNOWN
 from reviews.services.protocols.readers import shown_stage_titles
@@ -29,13 +30,13 @@ from reviews.views.statistics.layout import Column, Table, figure_columns
 
 class SensitivityTestForm(forms.Form):
     stage = forms.ChoiceField(label=_("Audit in stage"))
-    known = forms.IntegerField(
+    known = WholeNumberField(
         min_value=1,
         max_value=MAX_KNOWN,
         label=_("Items with known errors"),
         help_text=_("Audited items in which a second review found an error."),
     )
-    found = forms.IntegerField(
+    found = WholeNumberField(
         min_value=0,
         max_value=MAX_KNOWN,
         label=_("Of these noticed"),

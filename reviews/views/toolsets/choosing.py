@@ -18,6 +18,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.toolsets.details import Details, details_of
 from annotator.services.toolsets.listing import Filters, narrowed
 from annotator.services.toolsets.subsets import Subset, choose_subset
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.pages import PageRequest, project_page, takes
 from reviews.views.toolsets.forms import SEPARATORS, DetailsForm, category_choices, entered
 
@@ -30,7 +31,7 @@ class ChoiceForm(forms.Form):
 
     category = forms.ChoiceField(required=False, label=_("Category"), help_text=_("All toolsets of a category."))
     toolset = forms.ChoiceField(required=False, label=_("Toolset"), help_text=_("Or the functions of one toolset."))
-    count = forms.IntegerField(min_value=1, max_value=MAX_TOOLS, initial=5, label=_("Number of functions"))
+    count = WholeNumberField(min_value=1, max_value=MAX_TOOLS, initial=5, label=_("Number of functions"))
     seed = forms.CharField(
         max_length=60, initial="1", label=_("Seed"), help_text=_("The same seed chooses the same functions.")
     )

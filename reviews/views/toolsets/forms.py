@@ -12,6 +12,7 @@ from annotator.core.tools.sources.reading import SourceKind
 from annotator.models import Project
 from annotator.services.toolsets.details import MAX_LICENCE, MAX_SOURCE, Details
 from annotator.services.toolsets.storing import MAX_NAME
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 
 KIND_TITLES = {
@@ -107,7 +108,7 @@ class ToolsetForm(forms.Form):
     source = forms.CharField(label=_("Code"), required=False, strip=False)
     class_name = forms.CharField(label=_("Class"), required=False, max_length=200)
     load = forms.CharField(label=_("Method that loads the state"), required=False, max_length=200)
-    seen = forms.IntegerField(min_value=1)
+    seen = WholeNumberField(min_value=1)
     #: The hash of what the person has seen the effects of.
     previewed = forms.CharField(required=False, max_length=64)
 

@@ -1,7 +1,7 @@
 """The context of the templates of a claimed slot."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from urllib.parse import quote
 
@@ -25,6 +25,7 @@ from annotator.presentation.toolset import FunctionView
 from annotator.services.access.blindness import veil
 from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.composites import COMPOSITE
+from annotator.services.dialogues.continuations import visible_continuation
 from annotator.services.dialogues.drafts import undo_and_redo
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.dialogues.suggestion_decisions import ghosts_of
@@ -195,6 +196,8 @@ def workbench_context(
         "saved_at": bench.draft.updated_at if bench.draft.version else None,
         "view": bench.view,
         "dialogue_version": dialogue_version(bench),
+        # Called where the whole page is rendered.
+        "verified_past": partial(visible_continuation, actor=request.user, dialogue=bench.dialogue),
         "at": anchor,
         "selected": selected,
         "panel": panel,
