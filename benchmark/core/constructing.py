@@ -63,8 +63,10 @@ class Made:
         return dumps(self.record) + b"\n"
 
 
-def make(source: str, document: Mapping[str, Any], tools: list[Any], options: Options) -> Made:
-    """Make the case of a source. Raises CannotConstruct with the reason."""
+def make(
+    source: str, document: Mapping[str, Any], tools: list[Any], options: Options, how: Mapping[str, Any] | None = None
+) -> Made:
+    """Make the case of a source. ``how``: more about the source. Raises CannotConstruct with the reason."""
     name = options.name_of(source)
     if len(name) > MAX_ID:
         raise CannotConstruct(f"The id of the case would have {len(name)} characters. The limit is {MAX_ID}.")
@@ -79,6 +81,7 @@ def make(source: str, document: Mapping[str, Any], tools: list[Any], options: Op
         # Unreadable tools, or a trajectory that the filter can't judge.
         raise CannotConstruct(f"No case can be made from this one: {problem}") from problem
     how = {
+        **(how or {}),
         "source": source,
         "source_sha256": content_hash(canonical(dict(document))),
         **options.as_json(),

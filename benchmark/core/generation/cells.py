@@ -7,6 +7,8 @@ from itertools import product
 from annotator.core.schema.documents import Information, Policy
 
 POLICIES: tuple[str, ...] = tuple(one.value for one in Policy)
+#: Instead of a policy: the task gets the one that fits what was done.
+ANY = "any"
 #: The ways in which a task after the first hides what it needs.
 HIDING: tuple[str, ...] = tuple(one.value for one in Information if one is not Information.EXPLICIT)
 #: Tasks of the longest cells.
@@ -14,6 +16,8 @@ MAX_TASKS = 4
 FAR_RELATION: str = Information.LONG_RANGE_DEPENDENCY.value
 #: Tasks that come before the first long-range dependency (rule of C3-Bench).
 FAR = 2
+#: Characters of the id of what is continued, in the name of a generation.
+_KEPT_ID = 150
 
 
 def all_cells(most: int = MAX_TASKS) -> list[tuple[str, ...]]:
@@ -36,4 +40,16 @@ def cell_name(policies: Sequence[str]) -> str:
     return "-".join(_LETTERS[one] for one in policies)
 
 
-_LETTERS = {"single_tool": "s", "multi_tool": "m", "clarify": "cl", "chat": "ch"}
+def default_name(policies: Sequence[str], language: str, seed: int) -> str:
+    """Return the name of a generation that was given none, such as ``s-ch-en-1``."""
+    return f"{cell_name(policies)}-{language}-{seed}"
+
+
+def continued_name(past: str, policies: Sequence[str], seed: int) -> str:
+    """Return the same for one that continues a dialogue, such as ``trip-ch-1``. ``past``: the id of that dialogue;
+    ``policies``: of the new tasks.
+    """
+    return f"{past[:_KEPT_ID]}-{cell_name(policies)}-{seed}"
+
+
+_LETTERS = {"single_tool": "s", "multi_tool": "m", "clarify": "cl", "chat": "ch", ANY: "any"}

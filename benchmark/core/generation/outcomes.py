@@ -61,7 +61,7 @@ def outcomes_of(one: Traced) -> Iterator[Judged]:
         # Candidates that can be used are counted when they are decided about.
         if one.problems or one.event["source"]["by"] == "person":
             yield _answer(one, purpose, one.event["source"], one.problems)
-    elif purpose is not None:
+    elif purpose is not None and one.event["source"]["by"] != "program":
         yield _answer(one, purpose, one.event["source"], one.problems)
 
 

@@ -6,11 +6,14 @@ must act. A person can write any answer instead of a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from itertools import count
 from typing import Any
 
 from annotator.core.checks import CheckSettings
+from annotator.core.checks.label import derive_policy
 from annotator.core.schema import SchemaProblem, read_document
-from annotator.core.schema.exact_json import dumps
+from annotator.core.schema.exact_json import dumps, loads
 from annotator.core.schema.value_words import cut
 from annotator.core.text import message
 from benchmark.core.generation.answers import (
@@ -24,6 +27,7 @@ from benchmark.core.generation.answers import (
     read_verdict,
     text_problem,
 )
+from benchmark.core.generation.cells import ANY
 from benchmark.core.generation.planning import check_problems, document_of, last_steps, new_steps, policy_problem
 from benchmark.core.generation.problems import Problem
 from benchmark.core.generation.purposes import ROLE_OF, Role
@@ -38,15 +42,19 @@ CHECKER = "checker"
 
 
 def begin(setup: Setup) -> State:
-    """Return the state before the first answer."""
-    return State(setup)
+    """Return the state before the first answer: after the tasks that it continues, and a given request."""
+    state = State(setup, tasks=deepcopy(setup.past))
+    if setup.request:
+        _open_task(state, setup.request, "", Source("program"))
+    return state
 
 
 def advance(state: State, text: str, source: Source, settings: CheckSettings = _DEFAULT) -> State:
     """Return the state after an answer to what the state waits for.
 
-    A model's answer that can't be used is refused in the state; a person's raises Unusable. ``settings``: of the
-    checks; the same ones give the same state.
+    A model's answer that can't be used is refused in the state; a person's or a program's raises Unusable. A program
+    answers for tools that run: the results of some of the calls, by their ids. ``settings``: of the checks; the same
+    ones give the same state.
     """
     by_person = source.by == "person"
     if state.stage is Stage.DONE or (state.stage is Stage.CHOOSE and not by_person):
@@ -59,7 +67,7 @@ def advance(state: State, text: str, source: Source, settings: CheckSettings = _
         return new
     stage = new.stage
     problems = _READERS[stage](new, text, source, settings)
-    if problems and by_person and problems[0].code != CHECKER:
+    if problems and source.by != "model" and problems[0].code != CHECKER:
         raise Unusable(problems[0])
     if problems and problems[0].code == CHECKER:
         _refuse(new, Stage.PLAN, problems, dumps((new.actions or {})["proposal"]).decode())
@@ -191,7 +199,7 @@ def _open_task(state: State, text: str, chosen: str, source: Source) -> None:
     one = next((one for one in candidates if one["id"] == chosen), None)
     relation = (one and one["relation"]) or state.setup.relations[number][0]
     task = {
-        "id": f"t{number + 1}", "user_message": text.strip(), "policy": state.setup.policies[number],
+        "id": _new_id(state.tasks), "user_message": text.strip(), "policy": _policy(state.setup.policies[number]),
         "information": relation, "steps": [],
         "candidate_messages": [{"id": one["id"], "text": one["text"]} for one in candidates], "chosen": chosen or None,
     }  # fmt: skip
@@ -204,6 +212,16 @@ def _open_task(state: State, text: str, chosen: str, source: Source) -> None:
     _from(state, "/user_message", Role.USER, Source(**one["source"]) if one and unedited else source)
     if unedited and source.by != "program":
         _from(state, "/chosen", Role.USER, source)
+
+
+def _new_id(tasks: Iterable[Mapping[str, Any]]) -> str:
+    """Return an id for the next task that no earlier one has; those of other formats may be of any form."""
+    taken = [task["id"] for task in tasks]
+    return next(name for number in count(len(taken) + 1) if (name := f"t{number}") not in taken)
+
+
+def _policy(wanted: str) -> str | None:
+    return None if wanted == ANY else wanted
 
 
 # --- the planner and the checker --------------------------------------------------------------------------------------
@@ -262,14 +280,19 @@ def _apply(state: State) -> None:
 
 
 def _observe(state: State, text: str, source: Source, settings: CheckSettings) -> list[Problem]:
-    calls = open_calls(state)
-    found = read_observations(text, calls=[call["name"] for call in calls], tools=state.setup.tools)
+    calls, tools = open_calls(state), state.setup.tools
+    if source.by == "program":
+        # What a function returned is its result, whatever its description says.
+        results, tools = loads(text)["results"], []
+        calls = [call for call in calls if call["id"] in results]
+        text = dumps({"results": [results[call["id"]] for call in calls]}).decode()
+    found = read_observations(text, calls=[call["name"] for call in calls], tools=tools)
     if isinstance(found, Problem):
         return [found]
     for call, observation in zip(calls, found, strict=True):
         call["observation"] = observation
         _from(state, f"/steps/{call['id']}/observation", Role.TOOL, source)
-    _accept(state, Stage.PLAN)
+    _accept(state, Stage.OBSERVE if open_calls(state) else Stage.PLAN)
     return []
 
 
@@ -284,6 +307,9 @@ def _reply(state: State, text: str, source: Source, settings: CheckSettings) -> 
 def _answer(state: State, text: str, source: Source, settings: CheckSettings) -> list[Problem]:
     last = len(state.tasks) == len(state.setup.policies)
     found = _write(state, text, source, "text", Stage.DONE if last else Stage.PROPOSE)
+    if not found and state.tasks[-1]["policy"] is None:
+        kinds = [step["type"] for step in state.tasks[-1]["steps"]]
+        state.tasks[-1]["policy"] = derive_policy(kinds.count("call"), kinds.count("clarification"))
     if not found and last:
         try:
             finished_document(state)

@@ -9,6 +9,7 @@ from annotator.core.findings import Finding
 from annotator.core.schema import SchemaProblem, read_document
 from annotator.core.text import Message, message
 from benchmark.core.generation.answers import Actions
+from benchmark.core.generation.cells import ANY
 from benchmark.core.generation.problems import Problem
 from benchmark.core.generation.state import Setup, State
 from benchmark.core.generation.turns import POLICY_WORDS
@@ -26,6 +27,8 @@ def policy_problem(state: State, actions: Actions) -> Problem | None:
         text = message("A task has at most %(calls)s calls and %(asked)s questions.", calls=MAX_CALLS,
                        asked=MAX_QUESTIONS)  # fmt: skip
         return Problem("too_long", text)
+    if policy == ANY:
+        return None
     if not actions.calls and not actions.missing:
         return None if derive_policy(calls, questions) == policy else _against(policy)
     fits = {

@@ -1,4 +1,4 @@
-"""The five roles of C3-Bench (A.1.2), the purposes for which each is asked, and what their prompts may show."""
+"""The five roles of C3-Bench (A.1.2) and a writer, for what each is asked, and what their prompts may show."""
 
 from enum import StrEnum
 from functools import cache
@@ -12,6 +12,12 @@ class Role(StrEnum):
     CHECKER = "checker"
     TOOL = "tool"
     ASSISTANT = "assistant"
+    #: Translates and rewrites texts of dialogues that exist.
+    WRITER = "writer"
+
+
+#: Those who generate a dialogue.
+DIALOGUE_ROLES = tuple(role for role in Role if role is not Role.WRITER)
 
 
 class Purpose(StrEnum):
@@ -27,6 +33,8 @@ class Purpose(StrEnum):
     #: The assistant asks the user, and answers them.
     QUESTION = "question"
     ANSWER = "answer"
+    TRANSLATION = "translation"
+    REWRITING = "rewriting"
 
 
 ROLE_OF: dict[Purpose, Role] = {
@@ -38,6 +46,8 @@ ROLE_OF: dict[Purpose, Role] = {
     Purpose.OBSERVATIONS: Role.TOOL,
     Purpose.QUESTION: Role.ASSISTANT,
     Purpose.ANSWER: Role.ASSISTANT,
+    Purpose.TRANSLATION: Role.WRITER,
+    Purpose.REWRITING: Role.WRITER,
 }
 
 #: What every prompt may show. ``tools``: their functions; ``turns``: what was said and done before this task;
@@ -56,6 +66,18 @@ _TASK: dict[str, Any] = {
     "message": "What is the weather in Ghent?",
     "steps": [{"id": "s1", "kind": "call", "text": 'get_weather {"city": "Ghent"}'}],
 }
+#: ``texts``: those to write, with what must stay, and why the previous answer, ``refused``, was not accepted.
+_TEXTS: dict[str, Any] = {
+    "language": "Chinese",
+    "source_language": "English",
+    "texts": [
+        {
+            "key": "m1", "about": "user message", "text": "What is the weather in Ghent on 2025-05-02?",
+            "keep": ["2025-05-02"], "problems": ["The answer is not JSON."], "refused": "",
+        }
+    ],
+    "terms": [{"text": "Ghent", "translation": "根特"}],
+}  # fmt: skip
 _WANTED: dict[str, Any] = {"count": 5, "focus": ["get_weather"]}
 #: Purpose → the names that its template may use, each with an example.
 SAMPLES: dict[Purpose, dict[str, Any]] = {
@@ -71,6 +93,8 @@ SAMPLES: dict[Purpose, dict[str, Any]] = {
     | {"calls": [{"id": "s1", "name": "get_weather", "arguments": {"city": "Ghent"}}]},
     Purpose.QUESTION: _COMMON | _TASK | {"missing": "the city"},
     Purpose.ANSWER: _COMMON | _TASK,
+    Purpose.TRANSLATION: _TEXTS,
+    Purpose.REWRITING: _TEXTS,
 }
 
 _PROMPTS = Path(__file__).with_name("prompts")

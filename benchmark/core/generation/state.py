@@ -9,7 +9,8 @@ from typing import Any, Self
 from annotator.core.checks import CheckSettings
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.core.text import Message, message
-from benchmark.core.generation.cells import FAR, FAR_RELATION, HIDING, MAX_TASKS, POLICIES
+from benchmark.core.generation.answers import text_problem
+from benchmark.core.generation.cells import ANY, FAR, FAR_RELATION, HIDING, MAX_TASKS, POLICIES
 from benchmark.core.generation.problems import Problem
 from benchmark.core.generation.purposes import Purpose
 
@@ -41,10 +42,14 @@ class Unusable(ValueError):
 class Setup:
     """What to generate.
 
-    ``policies``: of each task, in order. ``relations``: the information types that are wanted for each task, explicit
-    for the first. ``tools``: as a toolset has them. ``retries``: after an answer that is not accepted, for each step.
-    ``candidates``: for the first task; ``per_relation``: for each relation of a later one. ``checks``: the settings of
-    the checks, which stay as they were at the start, so that the same events give the same state.
+    ``policies``: of each task, in order; ``any``: the one to which its steps lead. ``relations``: the information types
+    that are wanted for each task, explicit for the first. ``tools``: as a toolset has them. ``retries``: after an
+    answer that is not accepted, for each step. ``candidates``: for the first task; ``per_relation``: for each relation
+    of a later one. ``checks``: the settings of the checks, which stay as they were at the start, so that the same
+    events give the same state. ``past``: verified tasks, as in their document, that the new ones continue; the first
+    policies are theirs. ``request``: the user's message of the first new task; if blank, requests are proposed.
+    ``run_tools``: functions with code are run; otherwise all results are simulated. ``initial_state``: what stateful
+    tools start from.
     """
 
     name: str
@@ -58,26 +63,42 @@ class Setup:
     candidates: int = 5
     per_relation: int = 3
     checks: dict[str, Any] = field(default_factory=dict)
+    past: list[dict[str, Any]] = field(default_factory=list)
+    request: str = ""
+    run_tools: bool = False
+    initial_state: Any = None
 
     def __post_init__(self) -> None:
         """Raises Unusable for what can't be generated."""
-        texts, numbers = (self.name, self.env_info or ""), (self.seed, self.retries, self.candidates, self.per_relation)
-        later, counts = [set(one) for one in self.relations[1:]], {self.candidates, self.per_relation}
+        texts, numbers = (
+            (self.name, self.env_info or "", self.request),
+            (self.seed, self.retries, self.candidates, self.per_relation),
+        )
+        new, counts = max(1, len(self.past)), {self.candidates, self.per_relation}
+        later = [set(one) for one in self.relations[new:]]
+        known = tuple(task.get("policy") for task in self.past)
         rules = (
             (
                 all(isinstance(one, str) for one in texts) and all(type(one) is int for one in numbers),
-                message("The name and the circumstances are texts, the seed and the counts whole numbers."),
+                message("The name, the circumstances and the request are texts, the seed and counts whole numbers."),
             ),
             (0 < len(self.policies) <= MAX_TASKS, message("A cell has 1 to %(most)s policies.", most=MAX_TASKS)),
-            (set(self.policies) <= set(POLICIES), message("The policies are: %(names)s.", names=", ".join(POLICIES))),
+            (
+                set(self.policies) <= {*POLICIES, ANY},
+                message("The policies are: %(names)s.", names=", ".join((*POLICIES, ANY))),
+            ),
             (len(self.relations) == len(self.policies), message("Each task needs its information types.")),
-            (self.relations[:1] == (("explicit",),), message("The first task is explicit.")),
+            (
+                len(known) < len(self.policies) and self.policies[: len(known)] == known,
+                message("A cell begins with the policies of the tasks that it continues, and has at least one more."),
+            ),
+            (bool(self.past) or self.relations[:1] == (("explicit",),), message("The first task is explicit.")),
             (
                 all(one and one <= set(HIDING) for one in later),
                 message("Later tasks are one of: %(names)s.", names=", ".join(HIDING)),
             ),
             (
-                not any(FAR_RELATION in one for one in self.relations[1:FAR]),
+                not any(FAR_RELATION in one for one in self.relations[new:FAR]),
                 message("A long-range dependency needs two tasks before it."),
             ),
             (self.language in ("en", "zh"), message("The language is en or zh.")),
@@ -89,6 +110,9 @@ class Setup:
         for kept, sentence in rules:
             if not kept:
                 raise Unusable(Problem("setup", sentence))
+        problem = text_problem(self.request, language=self.language) if self.request else None
+        if problem is not None:
+            raise Unusable(problem)
 
     @cached_property
     def toolset(self) -> CompiledToolset:
@@ -128,10 +152,10 @@ class Source:
 
 @dataclass(slots=True)
 class State:
-    """``tasks``: those of the document, the last one growing. ``actions``: the planner's latest proposal, as it gave it
-    and as steps. ``refusals``: stage → the answers that were not accepted: how many, the latest and its problems.
-    ``stuck``: no retries are left, so a person must act. ``answers``: of models, used so far. ``events``: everything
-    that happened, from which ``pipeline.replay`` makes this state again.
+    """``tasks``: those of the document, first the past ones, the last one growing. ``actions``: the planner's latest
+    proposal, as it gave it and as steps. ``refusals``: stage → the answers that were not accepted: how many, the latest
+    and its problems. ``stuck``: no retries are left, so a person must act. ``answers``: of models, used so far.
+    ``events``: everything that happened, from which ``pipeline.replay`` makes this state again.
     """
 
     setup: Setup

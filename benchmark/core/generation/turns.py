@@ -6,6 +6,7 @@ from typing import Any
 
 from annotator.core.schema.exact_json import dumps
 from annotator.core.text import gettext_noop
+from benchmark.core.generation.cells import ANY
 from benchmark.core.generation.purposes import Purpose
 from benchmark.core.generation.state import Setup, Stage, State, Turn
 
@@ -14,6 +15,7 @@ POLICY_WORDS = {
     "multi_tool": gettext_noop("two or more calls of functions"),
     "clarify": gettext_noop("a question back to the person, because a required value is missing; calls may follow"),
     "chat": gettext_noop("an answer in words, without any call"),
+    ANY: gettext_noop("what the request needs: calls, a question, or only an answer"),
 }
 RELATION_WORDS = {
     "partial_information": "leaves out something that was said before, and that it needs",
@@ -30,7 +32,7 @@ _PURPOSES = {
     Stage.ANSWER: Purpose.ANSWER,
 }
 #: Functions that a request should be about.
-_FOCUS = {"single_tool": 1, "multi_tool": 3, "clarify": 1, "chat": 0}
+_FOCUS = {"single_tool": 1, "multi_tool": 3, "clarify": 1, "chat": 0, ANY: 2}
 
 
 def waits_for(state: State) -> Turn | None:
