@@ -13,6 +13,7 @@ from benchmark.views import (
     dataset_statistics,
     errata,
     exports,
+    generation_claims,
     generation_page,
     generations,
     imports,
@@ -24,9 +25,12 @@ from benchmark.views import (
     release_differences,
     releases,
     runs,
+    sampling,
     shared_scores,
     similar,
     suspects,
+    texts_page,
+    translations,
 )
 
 _IMPORT = "p/<slug:slug>/imports/<str:public_id>/"
@@ -48,14 +52,31 @@ urlpatterns = [
     path(_IMPORT + "report.jsonl", imports.import_report, name="import-report"),
     path(_IMPORT + "cancel/", imports.import_cancel, name="import-cancel"),
     path("p/<slug:slug>/construct-cases/", construction.construct_cases, name="construct-cases"),
+    path("p/<slug:slug>/construct-cases/sampling/", sampling.sample_trajectories, name="sample-trajectories"),
     path("p/<slug:slug>/composites/", composites.composite_list, name="composite-list"),
     path(_GENERATIONS, generations.generation_list, name="generation-list"),
     path(_GENERATIONS + "new/", generations.generation_start, name="generation-start"),
+    path(_GENERATIONS + "layers/", generations.generation_layers, name="generation-layers"),
+    path(_GENERATIONS + "next/", generation_claims.generation_next, name="generation-next"),
     path(_GENERATIONS + "acceptance/", generations.generation_figures, name="generation-figures"),
     path(_GENERATIONS + "prompts/", prompts.prompt_list, name="prompt-list"),
     path(_GENERATIONS + "prompts/<str:purpose>/", prompts.prompt, name="prompt"),
     path(_GENERATIONS + "<str:public_id>/", generation_page.generation_detail, name="generation"),
+    path(
+        _GENERATIONS + "<str:public_id>/heartbeat/",
+        generation_claims.generation_heartbeat,
+        name="generation-heartbeat",
+    ),
     path(_GENERATIONS + "<str:public_id>/calls/<str:number>/", generations.generation_call, name="generation-call"),
+    path(_GENERATIONS + "<str:public_id>/texts/<str:key>/", texts_page.generation_text, name="generation-text"),
+    path(
+        "p/<slug:slug>/dialogues/<str:public_id>/translate/", translations.translate_dialogue, name="translate-dialogue"
+    ),
+    path(
+        "p/<slug:slug>/dialogues/<str:public_id>/variants/<str:other>/translate/",
+        translations.renew_variant,
+        name="renew-variant",
+    ),
     path(_GENERATIONS + "<str:public_id>/answers.jsonl", generations.generation_records, name="generation-records"),
     path("p/<slug:slug>/dialogues/<str:public_id>/play/", plays.dialogue_play, name="dialogue-play"),
     path("p/<slug:slug>/dialogues/<str:public_id>/answers/", answers.dialogue_answers, name="dialogue-answers"),

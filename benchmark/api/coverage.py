@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotator.api.inputs import Input, StrictCharField, read_fields
+from annotator.api.inputs import Input, StrictBooleanField, StrictCharField, read_fields
 from annotator.api.views import NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.coverage import spreads_of
 from annotator.core.scopes import Scope
@@ -19,6 +19,7 @@ from annotator.services.database.filters import one_of
 from benchmark.api.views import MALFORMED
 from benchmark.models import TargetDimension
 from benchmark.services.coverage.counting import read_coverage
+from benchmark.services.coverage.coverage_first import raised_in, set_coverage_first
 from benchmark.services.coverage.targets import MAX_WANTED, change_target
 
 #: A level is a target of cells, not something that is counted by itself.
@@ -37,6 +38,12 @@ class CoverageTargetSerializer(Input):
     )
 
 
+class CoverageFirstSerializer(Input):
+    """The order in which dialogues are handed out."""
+
+    coverage_first = StrictBooleanField(help_text="Whether what fills gaps is handed out first.")
+
+
 class CoverageValueSerializer(serializers.Serializer[Any]):
     """A value with its counts by status."""
 
@@ -46,7 +53,7 @@ class CoverageValueSerializer(serializers.Serializer[Any]):
     verified = serializers.IntegerField()
     released = serializers.IntegerField(help_text="In the newest release.")
     rejected = serializers.IntegerField()
-    reached = serializers.IntegerField(help_text="Verified or released, whichever is more.")
+    reached = serializers.IntegerField(help_text="Verified, or in the newest release and in review again.")
     wanted = serializers.IntegerField(allow_null=True, help_text="Null: no target.")
     missing = serializers.IntegerField()
 
@@ -78,6 +85,9 @@ class ProjectCoverageSerializer(serializers.Serializer[Any]):
     values = CoverageValueSerializer(many=True)
     levels = CoverageLevelSerializer(many=True, help_text="Of cells only.")
     needed_next = NeededNextSerializer(many=True, help_text=f"At most {MOST_NEEDED}, the largest gap first.")
+    raised = serializers.IntegerField(
+        allow_null=True, help_text="Dialogues that are handed out first because they fill a gap; null: switched off."
+    )
 
 
 def _answer(request: Request, project: Project, dimension: str) -> Response:
@@ -95,7 +105,7 @@ def _answer(request: Request, project: Project, dimension: str) -> Response:
     needed = [asdict(gap) | {"missing": gap.missing} for gap in found.needed_next()[:MOST_NEEDED]]
     levels = [asdict(one) for one in spreads_of(found.reached)] if dimension == TargetDimension.CELL else []
     answer = {"dimension": dimension, "release": found.version, "values": values, "levels": levels}
-    return Response(ProjectCoverageSerializer(answer | {"needed_next": needed}).data)
+    return Response(ProjectCoverageSerializer(answer | {"needed_next": needed, "raised": raised_in(project)}).data)
 
 
 class ProjectCoverage(APIView):
@@ -124,3 +134,15 @@ class ProjectCoverage(APIView):
         change_target(actor=actor(request), project=project, **sent)
         level = sent["dimension"] == TargetDimension.LEVEL
         return _answer(request, project, TargetDimension.CELL if level else sent["dimension"])
+
+    @extend_schema(
+        request=CoverageFirstSerializer,
+        responses={200: ProjectCoverageSerializer, **REFUSALS},
+        operation_id="coverage_first_set",
+    )
+    def put(self, request: Request, slug: str) -> Response:
+        """Hand out first what fills gaps, or go back to the order of import. For administrators."""
+        project = administered_project(request, slug)
+        sent = read_fields(CoverageFirstSerializer, request)
+        set_coverage_first(actor=actor(request), project=project, on=sent["coverage_first"])
+        return _answer(request, project, TargetDimension.CELL)

@@ -21,7 +21,7 @@ _MODE = ["family", "language", "history", "tool_mode", "thinking"]
 
 
 @extend_schema_field({"type": "string", "pattern": r"^\d{1,5}(\.\d{1,4})?$"})
-class _PriceField(serializers.DecimalField):
+class PriceField(serializers.DecimalField):
     """A price of a million tokens, as text or as a number."""
 
     def __init__(self, **more: Any) -> None:
@@ -36,11 +36,12 @@ class _CostField(serializers.DecimalField):
         super().__init__(12, 4, min_value=Decimal(0), required=False, **more)
 
 
-def _number(most: int, least: int = 1, **more: Any) -> serializers.IntegerField:
+def number(most: int, least: int = 1, **more: Any) -> serializers.IntegerField:
+    """Return a field for an optional whole number."""
     return serializers.IntegerField(min_value=least, max_value=most, required=False, **more)
 
 
-class _ExtraField(ObjectField):
+class ExtraField(ObjectField):
     """More parameters of a request, of limited length."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -70,8 +71,8 @@ class _EntriesSerializer(Input):
         child=StrictCharField(max_length=20), required=False, min_length=1, max_length=limits.MAX_DELAYS,
         help_text="Of composites: rounds until a result comes, such as 0, 1 or 0-1.",
     )  # fmt: skip
-    delay_seed = _number(limits.MAX_NUMBER, 0, help_text="For delays such as 0-1.")
-    limit = _number(
+    delay_seed = number(limits.MAX_NUMBER, 0, help_text="For delays such as 0-1.")
+    limit = number(
         limits.MAX_NUMBER, allow_null=True, help_text="Only the first so many dialogues, cases or composites."
     )
 
@@ -85,7 +86,7 @@ class BaselineInputSerializer(_EntriesSerializer):
 class BudgetInputSerializer(Input):
     """Limits on what an inference may use in total; one that is left out stays."""
 
-    token_budget = _number(limits.MAX_BUDGET, allow_null=True, help_text="Tokens at most; null: no limit.")
+    token_budget = number(limits.MAX_BUDGET, allow_null=True, help_text="Tokens at most; null: no limit.")
     cost_budget = _CostField(allow_null=True, help_text="Cost at most; null: no limit. It needs the prices.")
 
 
@@ -100,20 +101,20 @@ class InferenceInputSerializer(_EntriesSerializer, BudgetInputSerializer):
     thinking = serializers.ChoiceField(
         choices=THINKING, required=False, help_text="Shown with the run; the model’s setting goes into “extra”."
     )
-    attempts = _number(limits.MAX_ATTEMPTS, help_text="At each constrained case.")
+    attempts = number(limits.MAX_ATTEMPTS, help_text="At each constrained case.")
     temperature = serializers.FloatField(min_value=0, max_value=limits.MAX_TEMPERATURE, required=False, allow_null=True)
-    seed = _number(limits.MAX_NUMBER, 0, allow_null=True)
-    max_tokens = _number(limits.MAX_REPLY_TOKENS, allow_null=True, help_text="Of a reply; null: the endpoint decides.")
-    extra = _ExtraField(required=False, help_text="More parameters of each request, such as reasoning_effort.")
+    seed = number(limits.MAX_NUMBER, 0, allow_null=True)
+    max_tokens = number(limits.MAX_REPLY_TOKENS, allow_null=True, help_text="Of a reply; null: the endpoint decides.")
+    extra = ExtraField(required=False, help_text="More parameters of each request, such as reasoning_effort.")
     strip_thinking = StrictBooleanField(
         required=False, allow_null=False, help_text="Thoughts in <think>…</think> are neither sent back nor scored."
     )
     stream = StrictBooleanField(required=False, allow_null=False)
-    concurrency = _number(limits.MAX_CONCURRENCY, help_text="Requests at the same time.")
-    per_minute = _number(limits.MAX_PER_MINUTE, allow_null=True, help_text="Requests in a minute; null: no limit.")
-    timeout = _number(limits.TIMEOUTS[1], limits.TIMEOUTS[0], help_text="Seconds for one reply at most.")
-    input_price = _PriceField(help_text="Of a million input tokens.")
-    output_price = _PriceField(help_text="Of a million output tokens.")
+    concurrency = number(limits.MAX_CONCURRENCY, help_text="Requests at the same time.")
+    per_minute = number(limits.MAX_PER_MINUTE, allow_null=True, help_text="Requests in a minute; null: no limit.")
+    timeout = number(limits.TIMEOUTS[1], limits.TIMEOUTS[0], help_text="Seconds for one reply at most.")
+    input_price = PriceField(help_text="Of a million input tokens.")
+    output_price = PriceField(help_text="Of a million output tokens.")
 
 
 class InferenceSerializer(serializers.ModelSerializer[Inference]):

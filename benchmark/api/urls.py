@@ -13,6 +13,7 @@ from benchmark.api import (
     entries,
     errata,
     exports,
+    generations,
     inferences,
     list_exports,
     project_data,
@@ -29,6 +30,7 @@ _RELEASE = "projects/<slug:slug>/releases/<str:public_id>/"
 _PREDICTIONS = "projects/<slug:slug>/predictions/<str:public_id>/"
 _RUN = "projects/<slug:slug>/runs/<str:public_id>/"
 _INFERENCE = "projects/<slug:slug>/inferences/<str:public_id>/"
+_GENERATION = "projects/<slug:slug>/generations/<str:public_id>/"
 _DIALOGUE = "projects/<slug:slug>/dialogues/<str:public_id>/"
 
 urlpatterns = [
@@ -53,6 +55,16 @@ urlpatterns = [
     path("projects/<slug:slug>/constructed-cases/", construction.Construct.as_view(), name="api-construct-cases"),
     path("projects/<slug:slug>/composites/", composites.Compose.as_view(), name="api-compose"),
     path("projects/<slug:slug>/coverage/", coverage.ProjectCoverage.as_view(), name="api-coverage"),
+    path("projects/<slug:slug>/generations/", generations.GenerationList.as_view(), name="api-generation-list"),
+    path("projects/<slug:slug>/generations/next/", generations.GenerationNext.as_view(), name="api-generation-next"),
+    path(_GENERATION, generations.GenerationDetail.as_view(), name="api-generation"),
+    path(_GENERATION + "answers/", generations.GenerationAnswers.as_view(), name="api-generation-answers"),
+    path(_GENERATION + "claim/", generations.GenerationClaims.as_view(), name="api-generation-claim"),
+    path(_GENERATION + "release/", generations.GenerationRelease.as_view(), name="api-generation-release"),
+    path(_GENERATION + "heartbeat/", generations.GenerationHeartbeat.as_view(), name="api-generation-heartbeat"),
+    path(_GENERATION + "act/", generations.GenerationAct.as_view(), name="api-generation-act"),
+    path(_GENERATION + "pause/", generations.GenerationPause.as_view(), name="api-generation-pause"),
+    path(_GENERATION + "continue/", generations.GenerationContinue.as_view(), name="api-generation-continue"),
     path("projects/<slug:slug>/similarity/", similarity.Similarity.as_view(), name="api-similarity"),
     path("projects/<slug:slug>/releases/", views.ReleaseList.as_view(), name="api-release-list"),
     path(

@@ -2,7 +2,7 @@
 
 Five cases are verified: one of them was fixed in its data, one in its code, and one twice in its code. Others wait in
 one of the stages; some have an error that is still there (see ``benchmark/demo/data/README.md``). One more case
-is made from a verified one.
+is made from the query of a verified one (``sampled_case``).
 """
 
 from collections.abc import Callable
@@ -13,10 +13,7 @@ from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, User
 from annotator.services.dialogues.trials import ensure_tried
 from annotator.services.jobs import jobs
-from benchmark.core.constructing import Options
-from benchmark.models import ImportBatch
-from benchmark.services.constructing.requests import start_constructing
-from benchmark.services.constructing.sources import Request
+from benchmark.demo.sampled_case import make_sampled_case
 from benchmark.services.releases.requests import start_release
 from reviews.models import Slot, SlotState
 from reviews.services.feedback import comments
@@ -100,17 +97,8 @@ def play(
     )
     release = start_release(actor=lucia, project=project, version="0.1", native_format="cctu", wake_worker=False)
     jobs.run(release.job_id)
-    _construct(project, lucia)
+    make_sampled_case(project, lucia)
     log("Reviewed the cases of Harbour radio and published a release.")
-
-
-def _construct(project: Project, administrator: User) -> None:
-    """Make one more case from a verified one; it waits in the first stage."""
-    job = start_constructing(
-        actor=administrator, project=project, request=Request(Options(5), ("arrival-01",)), wake_worker=False
-    )
-    batch = ImportBatch.objects.get(public_id=jobs.run(job.pk).result["import"])
-    jobs.run(batch.job_id)
 
 
 class _CaseReviews:

@@ -100,7 +100,10 @@ class _Theme:
 
     def __init__(self, setup: Setup) -> None:
         self._draw = random.Random(f"{setup.seed}:{cell_name(setup.policies)}")  # noqa: S311 - no secret
-        self.city = self._draw.choice(_CITIES)
+        drawn = self._draw.choice(_CITIES)
+        # The city of what is continued, which is in its first message.
+        said = setup.past[0]["user_message"] if setup.past else ""
+        self.city = next((city for city in _CITIES if city in said), drawn)
         self.days = self._draw.sample(_DAYS, len(setup.policies))
         self.degrees = self._draw.randint(4, 30)
 

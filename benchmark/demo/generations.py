@@ -1,8 +1,10 @@
-"""The generations of the demo: one is complete, one waits for the choice of its third request. No model is asked."""
+"""The generations of the demo: one is complete and translated, one waits for the choice of its third request, and one
+adds a task to a verified dialogue. No model is asked.
+"""
 
 from collections.abc import Callable, Iterator
 
-from annotator.models import Project, ToolsetRevision, User
+from annotator.models import Dialogue, Project, ToolsetRevision, User
 from annotator.services.jobs import jobs
 from annotator.services.toolsets.details import Details, newest
 from annotator.services.toolsets.importing import import_toolset
@@ -11,7 +13,8 @@ from benchmark.core.generation.purposes import Purpose
 from benchmark.core.generation.records import Recorded
 from benchmark.core.generation.state import Setup
 from benchmark.demo.generation_script import MODEL, TOOLS, scripted_records
-from benchmark.models import Generation
+from benchmark.demo.translations import translate
+from benchmark.models import Chooser, Generation
 from benchmark.services.generation.people import choose_candidate
 from benchmark.services.generation.reading import read_state
 from benchmark.services.generation.recordings import start_from_records
@@ -30,6 +33,24 @@ _SPARE = (
     '{"relation": "coreferential_reference", "text": "What will it be like in that city on our last day?"}]}'
 )
 
+#: A verified dialogue with two tasks, and what the roles say about the next one, in order.
+_CONTINUED = "clinic-desk-02"
+_NEXT = (
+    (
+        Purpose.FOLLOW_UP,
+        '{"requests": [{"relation": "coreferential_reference", '
+        '"text": "He would also like to know what to bring along to it."}, '
+        '{"relation": "coreferential_reference", "text": "And may he eat before that visit?"}]}',
+    ),
+    (Purpose.ACTIONS, '{"action": "finish"}'),
+    (Purpose.VERDICT, '{"correct": true}'),
+    (
+        Purpose.ANSWER,
+        "A list of his medicines, his insurance card and, if he has them, earlier results. He can eat and drink as "
+        "usual, unless the practice told him otherwise.",
+    ),
+)
+
 
 def play(project: Project, people: dict[str, User], *, log: Callable[[str], None]) -> None:
     """Generate a short dialogue to its end, and one of four tasks up to the choice of the third request."""
@@ -41,10 +62,29 @@ def play(project: Project, people: dict[str, User], *, log: Callable[[str], None
     complete = _start(administrator, project, revision, short, slips={2: "I would call get_forecast for that day."})
     while complete.dialogue is None:
         complete = _choose(annotator, complete)
+    translate(administrator, complete.dialogue)
     waiting = _start(administrator, project, revision, Setup("city-trip", _POLICIES, _RELATIONS, TOOLS, seed=3))
     for person in (administrator, annotator):
         waiting = _choose(person, waiting)
+    _continue(administrator, project)
     log("Generated candidates from recorded answers.")
+
+
+def _continue(actor: User, project: Project) -> None:
+    """Add a task to a verified dialogue; the result is a dialogue of its own, in review."""
+    past = Dialogue.objects.select_related("head__toolset_revision").get(
+        project=project, external_id=_CONTINUED, gold_role=""
+    )
+    assert past.head is not None  # noqa: S101 - it is verified
+    policies = (*past.policy_list, "chat")
+    name = f"{past.external_id}-ch-1"
+    setup = {"name": name, "policies": policies, "relations": [["coreferential_reference"]] * 3, "seed": 1}
+    records = [Recorded(name, number, "", text, one.value, MODEL) for number, (one, text) in enumerate(_NEXT, 1)]
+    generation = start_from_records(
+        actor=actor, records=records, wake_worker=False, project=project, toolset=past.head.toolset_revision,
+        setup=setup, past=past, chooser=Chooser.FIRST,
+    )  # fmt: skip
+    _work(generation)
 
 
 def _start(

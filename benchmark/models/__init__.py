@@ -1,16 +1,18 @@
 """Tables of imports, releases and runs of models."""
 
-from benchmark.models.coverage import CoverageTarget, TargetDimension
+from benchmark.models.coverage import CoverageFirst, CoverageTarget, RaisedDialogue, TargetDimension
 from benchmark.models.errata import ErrataLink, Erratum, ErratumReport, NotReopened, ReportState
 from benchmark.models.generation import (
     CallState,
     Chooser,
     Generation,
+    GenerationSettings,
     GenerationStatus,
     ModelCall,
     PromptTemplate,
     RoleModel,
 )
+from benchmark.models.generation_claims import GenerationClaim
 from benchmark.models.generation_work import Proposal, ProposalOutcome, Recording
 from benchmark.models.inference import (
     BaselineEntry,
@@ -47,4 +49,5 @@ from benchmark.models.runs import (
     SentBack,
     SharedBoard,
 )
+from benchmark.models.sampling import ConstructedPart, QueryOutcome, SampledQuery, Sampling
 from benchmark.models.similarity import SimilarDialogue, SimilarityBand, SimilaritySettings, SimilarPair

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Project, User
+from annotator.models import Dialogue, Project, User
 
 
 class TargetDimension(models.TextChoices):
@@ -20,6 +20,7 @@ class TargetDimension(models.TextChoices):
     TASKS = "tasks", _("Tasks")
     LANGUAGE = "language", _("Language")
     CATEGORY = "category", _("Category of the toolset")
+    DIFFICULTY = "difficulty", _("Difficulty")
 
 
 class CoverageTarget(models.Model):
@@ -44,3 +45,31 @@ class CoverageTarget(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dimension} {self.value}: {self.wanted}"
+
+
+class CoverageFirst(models.Model):
+    """Switched on for a project: its waiting dialogues that fill gaps keep a high priority."""
+
+    project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="coverage_first")
+    changed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    changed_at = models.DateTimeField(default=timezone.now)
+    #: Hash of the counts by which priorities were set last; blank: they have to be set.
+    counts_hash = models.CharField(max_length=64, blank=True, default="")
+
+    def __str__(self) -> str:
+        return f"coverage first in {self.project_id}"
+
+
+class RaisedDialogue(models.Model):
+    """A dialogue that has its high priority because it fills a gap, not because somebody has set it."""
+
+    order = models.ForeignKey(CoverageFirst, on_delete=models.CASCADE, related_name="raised", db_index=False)
+    dialogue = models.ForeignKey(Dialogue, on_delete=models.PROTECT, related_name="+", db_index=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["order", "dialogue"], name="raised_dialogue_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.dialogue_id} in {self.order_id}"

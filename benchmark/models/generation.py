@@ -8,15 +8,18 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Dialogue, Job, Project, ToolsetRevision, User
+from annotator.models import Dialogue, Job, Project, Revision, ToolsetRevision, User
 from annotator.models.exact import ExactJSONField
 from annotator.models.keys import new_public_id
 from annotator.models.messages import MessageField
+from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.purposes import ROLE_OF, Purpose, Role
 from benchmark.models.inference import Endpoint
+from benchmark.models.sampling import SampledQuery
 
 _PURPOSES = [(one.value, one.value) for one in Purpose]
 _ROLES = [(one.value, one.value) for one in Role]
+_KINDS = [(one.value, one.value) for one in Kind]
 
 
 class PromptTemplate(models.Model):
@@ -67,19 +70,28 @@ class GenerationQuerySet(models.QuerySet["Generation"]):
 
 
 class Generation(models.Model):
-    """A dialogue in the making. ``name`` is the id of the dialogue that it becomes.
+    """A dialogue in the making, or texts for one. ``name`` is the id of the dialogue that it becomes.
 
-    ``setup``: ``core.generation.state.Setup`` without the tools, which are those of the toolset revision. ``state``:
-    ``core.generation.state.State``. ``templates``: purpose → number of the version that is used. ``reason``: why it
-    waits, is paused or has failed; None if a person wants it so. ``job``: the latest that works on it.
+    ``kind``: see ``core.generation.kinds``. ``source``: the dialogue that is translated. ``setup``, without the tools,
+    which are those of the toolset revision, and ``state``: of a dialogue those of ``core.generation.state``, of other
+    kinds those of ``core.generation.texts.state``. The sentences of several cases are rewritten at once: then ``name``
+    only names the work, and the toolset is that of the first case.
+
+    ``templates``: purpose → number of the version that is used. ``reason``: why it waits, is paused or has failed; None
+    if a person wants it so. ``job``: the latest that works on it.
     """
 
     public_id = models.CharField(max_length=12, unique=True, default=new_public_id, editable=False)
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="generations")
+    kind = models.CharField(max_length=11, choices=_KINDS, default=Kind.DIALOGUE.value)
     name = models.CharField(max_length=200)
     toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
-    #: The policies of its tasks, separated by commas.
-    cell = models.CharField(max_length=60)
+    #: The verified revision that it continues; None if it begins by itself.
+    past = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="generations")
+    #: The dialogue that is translated.
+    source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, null=True, related_name="translations")
+    #: The policies of its tasks, separated by commas; blank for other kinds than dialogues.
+    cell = models.CharField(max_length=60, blank=True)
     language = models.CharField(max_length=2)
     status = models.CharField(max_length=7, choices=GenerationStatus.choices, default=GenerationStatus.RUNNING)
     chooser = models.CharField(max_length=6, choices=Chooser.choices, default=Chooser.PEOPLE)
@@ -89,7 +101,8 @@ class Generation(models.Model):
     #: Limits on what it may use in total; null for none.
     token_budget = models.PositiveBigIntegerField(null=True)
     cost_budget = models.DecimalField(max_digits=12, decimal_places=4, null=True)
-    #: What it has used.
+    #: The fields of what it has used.
+    USED = ("requests", "input_tokens", "output_tokens", "cost")
     requests = models.PositiveIntegerField(default=0)
     input_tokens = models.PositiveBigIntegerField(default=0)
     output_tokens = models.PositiveBigIntegerField(default=0)
@@ -97,6 +110,8 @@ class Generation(models.Model):
     requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
     job = models.OneToOneField(Job, on_delete=models.PROTECT, null=True, related_name="generation")
     dialogue = models.OneToOneField(Dialogue, on_delete=models.PROTECT, null=True, related_name="generation")
+    #: The query of which it is an attempt; such a generation becomes no dialogue.
+    query = models.ForeignKey(SampledQuery, on_delete=models.PROTECT, null=True, related_name="generations")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
     templates: Any = models.JSONField(default=dict)
@@ -107,11 +122,21 @@ class Generation(models.Model):
     objects = GenerationQuerySet.as_manager()
 
     class Meta:
-        indexes = [models.Index(fields=["project", "cell", "status"], name="generation_by_cell")]
+        indexes = [
+            models.Index(fields=["project", "cell", "status"], name="generation_by_cell"),
+            models.Index(fields=["project", "updated_at"], condition=Q(status="waiting"), name="generation_waiting"),
+        ]
         constraints = [
             models.UniqueConstraint(fields=["project", "name"], name="generation_name_once"),
             models.CheckConstraint(
-                condition=Q(status="done") ^ Q(dialogue__isnull=True), name="done_generation_has_dialogue"
+                condition=Q(query__isnull=True)
+                & ((Q(status="done") & ~Q(kind__in=["rewriting", "renewal"])) ^ Q(dialogue__isnull=True))
+                | Q(query__isnull=False, dialogue__isnull=True),
+                name="done_generation_has_dialogue",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind__in=["translation", "renewal"]) ^ Q(source__isnull=True),
+                name="translation_has_source",
             ),
         ]
 
@@ -121,6 +146,16 @@ class Generation(models.Model):
     @property
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+
+class GenerationSettings(models.Model):
+    """How a project generates. ``layers``: each new task continues tasks that are verified."""
+
+    project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="generation_settings")
+    layers = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"settings of {self.project_id}"
 
 
 class RoleModel(models.Model):

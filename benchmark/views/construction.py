@@ -14,6 +14,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.services.constructing.requests import Preview, last_job, preview, start_constructing
 from benchmark.services.constructing.sources import list_sources
+from benchmark.services.inference.endpoints import list_endpoints
 from benchmark.views.construction_forms import ConstructForm
 from benchmark.views.paging import watches
 
@@ -33,17 +34,19 @@ def construct_cases(request: PageRequest) -> HttpResponse:
         if not context["busy"]:
             return HttpResponseClientRefresh()
         return render(request, "benchmark/construct_cases.html#construction", {"project": project, **context})
-    form = ConstructForm(request.POST or None)
+    endpoints = list_endpoints(actor=request.user, project=project)
+    form = ConstructForm(request.POST or None, endpoints=endpoints)
     shown = None
     if request.method == "POST" and form.is_valid():
         asked = form.cleaned_data["request"]
         try:
             if "make" in request.POST:
-                start_constructing(actor=request.user, project=project, request=asked)
+                start_constructing(actor=request.user, project=project, request=asked, rewriting=form.rewriting)
                 return redirect("construct-cases", slug=project.slug)
             shown = preview(actor=request.user, project=project, request=asked)
         except DomainError as refusal:
-            form.add_error(None, refusal.sentence)
+            name = refusal.details.get("field")
+            form.add_error(name if name in form.fields else None, refusal.sentence)
     sources = list_sources(project, only_verified=False)
     context = {
         "project": project,
@@ -68,6 +71,7 @@ def _job(project: Project) -> dict[str, Any]:
         "result": result,
         "reasons": result.get("reasons", []),
         "import_id": result.get("import", ""),
+        "generation_id": result.get("generation", ""),
     }
 
 

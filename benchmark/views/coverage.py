@@ -1,7 +1,7 @@
 """The page of a project's coverage: gaps, the pyramid of sequences, spread, switches, other dimensions, targets."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,8 +20,9 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.services.coverage.counting import Coverage, read_coverage, switches_in
+from benchmark.services.coverage.coverage_first import raised_in, set_coverage_first
 from benchmark.services.coverage.handing_out import plan_needed_first
-from benchmark.services.coverage.targets import change_target, read_targets
+from benchmark.services.coverage.targets import change_target, read_targets, values_of
 from benchmark.views.coverage_form import TargetForm
 from benchmark.views.pyramid import HEIGHT, Block, draw, names, shade, words
 from reviews.views.assignment_plans import to_plan
@@ -45,6 +46,15 @@ BY = {
     "tasks": (gettext_lazy("Tasks"), gettext_lazy("Dialogues by the number of their tasks.")),
     "language": (gettext_lazy("Language"), gettext_lazy("Dialogues by their language.")),
     "category": (gettext_lazy("Category of the toolset"), gettext_lazy("Dialogues by the category of their tools.")),
+    "difficulty": (
+        gettext_lazy("Difficulty"),
+        gettext_lazy("Tasks or dialogues by their answer to the custom field with the key “difficulty”."),
+    ),
+}
+#: What switches the standing order on and off, and what the page says then.
+ORDERS = {
+    "first_on": gettext_lazy("What is needed first is now handed out first."),
+    "first_off": gettext_lazy("Dialogues are handed out in the order of import again."),
 }
 #: Rows of the table of gaps, unless all are asked for.
 MOST_GAPS = 20
@@ -68,7 +78,8 @@ def coverage(request: PageRequest) -> HttpResponse:
     """Show what the project covers and what is missing; set a target, or hand out first what fills gaps."""
     project = request.project
     show = one_of(request.GET, "show", SHOWN, "reached")
-    by = one_of(request.GET, "by", BY, "information")
+    dimensions = _dimensions(project)
+    by = one_of(request.GET, "by", dimensions, "information")
     every_gap = one_of(request.GET, "gaps", ["all"]) == "all"
     form, status, refused = TargetForm(project), 200, ""
     if request.method == "POST":
@@ -78,6 +89,11 @@ def coverage(request: PageRequest) -> HttpResponse:
             return to_plan(plan_needed_first(actor=request.user, project=project), back="")
         except Invalid as refusal:
             refused, status = refusal.sentence, 422
+    elif request.POST.get("do") in ORDERS:
+        on = request.POST["do"] == "first_on"
+        set_coverage_first(actor=request.user, project=project, on=on)
+        messages.success(request, ORDERS[request.POST["do"]])
+        return redirect("coverage", slug=project.slug)
     elif request.method == "POST":
         form = TargetForm(project, posted(request))
         if _save(request, form):
@@ -90,6 +106,7 @@ def coverage(request: PageRequest) -> HttpResponse:
         "may_change": Role.ADMINISTRATOR in request.roles and project.archived_at is None,
         "form": form,
         "refused": refused,
+        "raised": raised_in(project),
         "gaps": [_gap_row(project, cells, gap) for gap in gaps[: None if every_gap else MOST_GAPS]],
         "gap_count": len(gaps),
         "targets": bool(cells.wanted),
@@ -105,7 +122,7 @@ def coverage(request: PageRequest) -> HttpResponse:
         "cells": _rows(project, cells, _cell_words, "sequence", empty=False),
         "switches": _rows(project, switches_in(cells, read_targets(project)), str),
         "by": by,
-        "dimensions": _choices(request, "by", {key: str(title) for key, (title, _said) in BY.items()}, by),
+        "dimensions": _choices(request, "by", {key: str(title) for key, (title, _said) in dimensions.items()}, by),
         "by_title": BY[by][0],
         "by_said": BY[by][1],
         "dimension": _dimension(request, by),
@@ -131,9 +148,17 @@ def _save(request: PageRequest, form: TargetForm) -> bool:
     return True
 
 
+def _dimensions(project: Project) -> dict[str, tuple[Any, Any]]:
+    """Return the dimensions of the table below; the difficulty only if the project asks for it."""
+    return {key: words for key, words in BY.items() if key != "difficulty" or values_of(project, key)}
+
+
 def _dimension(request: PageRequest, by: str) -> list[Row]:
     found = read_coverage(project=request.project, actor=request.user, dimension=by)
     linked = by if by in ("information", "topology", "language") else ""
+    if by == "difficulty":
+        rows = _rows(request.project, found, str)
+        return [replace(row, url=_link(request.project, "field", f"difficulty={row.words}")) for row in rows]
     return _rows(request.project, found, lambda value: words(by, value) if linked else value, linked)
 
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from annotator.core.coverage import LEVELS, SIGN, level_of
 from annotator.models import Project
+from annotator.views.number_fields import WholeNumberField
 from benchmark.models import TargetDimension
 from benchmark.services.coverage.targets import MAX_WANTED, read_targets, values_of
 from benchmark.views.pyramid import names, words
@@ -38,7 +39,7 @@ class TargetForm(forms.Form):
         label=gettext_lazy("Of what"),
         help_text=gettext_lazy("A target of one sequence goes before the one of all sequences of its length."),
     )
-    wanted = forms.IntegerField(
+    wanted = WholeNumberField(
         required=False,
         min_value=1,
         max_value=MAX_WANTED,

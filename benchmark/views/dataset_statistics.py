@@ -14,7 +14,7 @@ from annotator.core.coverage import SIGN
 from annotator.errors import Conflict, Hidden
 from annotator.models import User
 from annotator.presentation.components.labels import words_of
-from annotator.services.dialogues.listing import NAMES, OUTDATED, PROBLEMS, Filters
+from annotator.services.dialogues.listing import NAMES, OUTDATED, PROBLEMS, STALE, Filters
 from annotator.services.saved_views import clean_query
 from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.models import ReleaseState
@@ -107,10 +107,11 @@ def _chosen(filters: Filters, stages: dict[str, str]) -> list[tuple[str, str]]:
         "topology": _("Topology"), "information": _("Information"), "language": _("Language"), "owner": _("Owner"),
         "problems": _("Findings"), "check": _("Check"), "outdated": _("Guideline"), "field": _("Custom field"),
         "meta": _("Metadata"), "tag": _("Tag"), "sequence": _("Sequence"),
+        "stale": _("Layers"),
     }  # fmt: skip
     coded = ("status", "policy", "topology", "information", "language")
     values = {name: words_of(name, value) if name in coded else value for name, value in filters.active.items()}
-    for name, words in (("problems", PROBLEMS), ("outdated", OUTDATED), ("stage", stages)):
+    for name, words in (("problems", PROBLEMS), ("outdated", OUTDATED), ("stale", STALE), ("stage", stages)):
         if name in values:
             values[name] = str(words.get(values[name], values[name]))
     if "sequence" in values:

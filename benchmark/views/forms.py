@@ -9,6 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 from benchmark.core.archives.description import LICENCES, OWN_LICENCE
 from benchmark.core.composing.drawing import SIZES, Kind
@@ -182,14 +183,14 @@ class ComposeForm(forms.Form):
     size = forms.TypedChoiceField(
         label=_("Tasks in each composite"), coerce=int, choices=[(size, str(size)) for size in SIZES]
     )
-    per_stratum = forms.IntegerField(
+    per_stratum = WholeNumberField(
         label=_("Composites in each stratum"),
         min_value=1,
         max_value=1_000,
         initial=1,
         help_text=_("A stratum is a category, or for cross composites a set of different categories."),
     )
-    seed = forms.IntegerField(
+    seed = WholeNumberField(
         label=_("Seed"),
         min_value=0,
         max_value=2**31 - 1,
@@ -287,7 +288,7 @@ class ReleaseSettingsForm(forms.Form):
         label=_("Annotators"),
         help_text=_("Who reviewed the dialogues: languages, training, pay and so on. Name no person without consent."),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    seen = WholeNumberField(widget=forms.HiddenInput)
 
 
 class PredictionForm(ModeForm):

@@ -9,21 +9,26 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.core.editing.scope import line_ends
 from annotator.errors import Conflict, DomainError, Invalid
 from annotator.models import Role, User
 from annotator.translation import translated
-from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.pages import PageRequest, project_page, read_notices, takes
+from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.purposes import Purpose
 from benchmark.models import CallState, Generation, GenerationStatus
 from benchmark.services.generation import people
-from benchmark.services.generation.reading import load_generation, read_state
+from benchmark.services.generation.claims import live_claim
+from benchmark.services.generation.reading import is_busy, load_generation, read_state
+from benchmark.services.generation.repeats import Repeat, find_repeats
 from benchmark.services.generation.requests import continue_generation, pause_generation
 from benchmark.services.generation.revising import replace_plan
+from benchmark.views.generation_claims import CLAIM_ACTS, claim_context, version_of
+from benchmark.views.generation_parts import figures_of, number_of, text_of_form
 from benchmark.views.generation_view import GenerationView, present_generation, problem_of
 from benchmark.views.generations import cell_words, trail_of
 from benchmark.views.inference_forms import BudgetForm
 from benchmark.views.paging import watches
+from benchmark.views.texts_page import texts_detail
 
 #: What a refused form keeps.
 _TYPED = ("act", "candidate", "text", "reason")
@@ -36,6 +41,8 @@ def generation_detail(request: PageRequest, public_id: str) -> HttpResponse:
     """Show a generation; act in it."""
     project = request.project
     generation = load_generation(actor=request.user, project=project, public_id=public_id)
+    if generation.kind != Kind.DIALOGUE:
+        return texts_detail(request, generation)
     refused: DomainError | None = None
     budget = BudgetForm(
         request.POST if request.POST.get("act") == "continue" else None,
@@ -53,33 +60,40 @@ def generation_detail(request: PageRequest, public_id: str) -> HttpResponse:
         else:
             return redirect("generation", slug=project.slug, public_id=public_id)
         generation = load_generation(actor=request.user, project=project, public_id=public_id)
-    busy = _is_busy(generation)
-    if watches(request, "generation-state") and not busy:
-        return HttpResponseClientRefresh()
-    context = _context(request, generation, busy=busy)
+    busy = is_busy(generation)
     if watches(request, "generation-state"):
-        return render(request, "benchmark/generation/page.html#state", context)
+        return _watched(request, generation, busy=busy)
+    read_notices(request)
+    context = _context(request, generation, busy=busy)
     typed = {name: request.POST.get(name, "") for name in _TYPED}
     context |= _words(context["view"]) | {"refused": refused, "typed": typed, "budget": budget}
+    # Who has lost the claim keeps what they have typed.
+    context["acts"] = context["mine"] or (refused is not None and typed["act"] in _ACTS)
     status = 409 if isinstance(refused, Conflict) else 422 if refused or budget.errors else 200
     return render(request, "benchmark/generation/page.html", context, status=status)
 
 
-def _is_busy(generation: Generation) -> bool:
-    """Return whether a job works on it, or will."""
-    job = generation.job
-    return generation.status == GenerationStatus.RUNNING and job is not None and not job.ended
+def _watched(request: PageRequest, generation: Generation, *, busy: bool) -> HttpResponse:
+    """Answer a poll: nothing if the page shows what there is, and the whole page again when people can act."""
+    if not busy:
+        return HttpResponseClientRefresh()
+    if request.headers.get("X-Known") == version_of(generation, live_claim(generation)):
+        return HttpResponse(status=204)
+    context = _context(request, generation, busy=busy)
+    return render(request, "benchmark/generation/page.html#state", context | {"acts": False})
 
 
 def _context(request: PageRequest, generation: Generation, *, busy: bool) -> dict[str, Any]:
     state = read_state(generation)
     ended = generation.status in (GenerationStatus.DONE, GenerationStatus.FAILED)
     view = present_generation(generation, state, open_=not busy and not ended)
-    return {
+    claimed = claim_context(request, generation, state)
+    return claimed | {
         "project": request.project, "generation": generation, "view": view, "busy": busy, "ended": ended,
         "reason": translated(generation.reason) if generation.reason else "",
-        "candidates": [(one, problem_of(one)) for one in state.candidates],
-        "cell": cell_words(generation.cell), "figures": _figures(generation),
+        "version": version_of(generation, claimed["claim"]),
+        "candidates": _candidates(request, generation, view) if view.wait == "choose" else [],
+        "cell": cell_words(generation.cell), "figures": figures_of(generation),
         "unanswered": not busy and generation.calls.filter(state=CallState.ASKED).exists(),
         "players": generation.role_models.select_related("endpoint").order_by("pk"),
         "is_admin": Role.ADMINISTRATOR in request.roles,
@@ -88,10 +102,26 @@ def _context(request: PageRequest, generation: Generation, *, busy: bool) -> dic
     }  # fmt: skip
 
 
+def _candidates(
+    request: PageRequest, generation: Generation, view: GenerationView
+) -> list[tuple[Any, str, Repeat | None]]:
+    """Return each candidate with what is wrong with it, and what it nearly repeats."""
+    state = view.state
+    shown = [one.messages for one in view.entries if one.messages and one.task == state.task + 1][:-1]
+    repeats = find_repeats(
+        actor=request.user, project=request.project, language=generation.language, first=not state.task,
+        texts=[one["text"] for one in state.candidates], earlier=[text for found in shown for text, *_ in found],
+    )  # fmt: skip
+    return [(one, problem_of(one), repeat) for one, repeat in zip(state.candidates, repeats, strict=True)]
+
+
 def _words(view: GenerationView) -> dict[str, str]:
     """Return what the forms of the page say about the text to write."""
     hints = {
-        Purpose.ACTIONS: _('JSON, such as {"action": "call", "calls": [{"name": "…", "arguments": {}, "uses": []}]}.'),
+        Purpose.ACTIONS: _(
+            'JSON: {"action": "call", "calls": [{"name": "…", "arguments": {}, "uses": []}]}, '
+            '{"action": "ask", "missing": "…"} or {"action": "finish"}.'
+        ),
         Purpose.VERDICT: _("What is wrong with the actions. The planner’s model reads it and tries again."),
         Purpose.OBSERVATIONS: _('JSON with a result for each call, such as {"results": [{"temperature": 9}]}.'),
     }
@@ -103,47 +133,25 @@ def _words(view: GenerationView) -> dict[str, str]:
             "plan_label": _("Change the planner’s actions")}  # fmt: skip
 
 
-def _figures(generation: Generation) -> list[tuple[str, str]]:
-    """Return what it has used, with its limits."""
-    tokens, cost = f"{generation.tokens:,}", f"{generation.cost:.4f}"
-    if generation.token_budget is not None:
-        tokens += f" / {generation.token_budget:,}"
-    if generation.cost_budget is not None:
-        cost += f" / {generation.cost_budget.normalize():f}"
-    return [(_("Answers of models"), f"{generation.requests:,}"), (_("Tokens"), tokens), (_("Cost"), cost)]
-
-
 def _act(request: PageRequest, generation: Generation, budget: BudgetForm) -> None:
     """Do what a form of the page asks for. Raises Invalid, Conflict and Denied."""
     posted, actor = request.POST, request.user
     act = posted.get("act", "")
-    if act == "stop":
+    if act in CLAIM_ACTS:
+        CLAIM_ACTS[act](actor, generation)
+    elif act == "stop":
         pause_generation(actor=actor, generation=generation)
     elif act == "continue":
         continue_generation(actor=actor, generation=generation, budget=budget.budget, send_again="send_again" in posted)
     elif act in _ACTS:
-        _ACTS[act](actor, generation, posted, _number(posted, "seen"))
+        _ACTS[act](actor, generation, posted, number_of(posted, "seen"))
     else:
         raise Invalid(_("There is no such action on this page."), field="act")
 
 
-def _number(posted: QueryDict, name: str) -> int:
-    given = posted.get(name, "")
-    if not (given.isascii() and given.isdigit() and len(given) < 9):
-        raise Invalid(_("Reload the page and try again."), field=name)
-    return int(given)
-
-
-def _text(posted: QueryDict) -> str:
-    text = line_ends(posted.get("text", ""))
-    if not text.strip():
-        raise Invalid(_("Enter a text."), field="text")
-    return text
-
-
 def _choose(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
     people.choose_candidate(
-        actor=actor, generation=generation, candidate=posted.get("candidate", ""), text=_text(posted), seen=seen
+        actor=actor, generation=generation, candidate=posted.get("candidate", ""), text=text_of_form(posted), seen=seen
     )
 
 
@@ -152,7 +160,7 @@ def _reject(actor: User, generation: Generation, posted: QueryDict, seen: int) -
 
 
 def _write(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
-    people.write_answer(actor=actor, generation=generation, text=_text(posted), seen=seen)
+    people.write_answer(actor=actor, generation=generation, text=text_of_form(posted), seen=seen)
 
 
 def _accept(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
@@ -161,7 +169,7 @@ def _accept(actor: User, generation: Generation, posted: QueryDict, seen: int) -
 
 
 def _change_plan(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
-    replace_plan(actor=actor, generation=generation, text=_text(posted), seen=seen)
+    replace_plan(actor=actor, generation=generation, text=text_of_form(posted), seen=seen)
 
 
 def _retry(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
@@ -169,7 +177,7 @@ def _retry(actor: User, generation: Generation, posted: QueryDict, seen: int) ->
 
 
 def _go_back(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
-    people.go_back(actor=actor, generation=generation, events=_number(posted, "events"), seen=seen)
+    people.go_back(actor=actor, generation=generation, events=number_of(posted, "events"), seen=seen)
 
 
 _ACTS: dict[str, Callable[[User, Generation, QueryDict, int], None]] = {

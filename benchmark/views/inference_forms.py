@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import dumps, loads
 from annotator.models import User
+from annotator.views.number_fields import DecimalNumberField, NumberField, WholeNumberField
 from annotator.views.text_field import TextField
 from benchmark.models import Endpoint
 from benchmark.services.inference import options as limits
@@ -43,14 +44,14 @@ class EndpointForm(forms.Form):
 class BudgetForm(forms.Form):
     """Limits on what an inference may use in total."""
 
-    token_budget = forms.IntegerField(
+    token_budget = WholeNumberField(
         required=False,
         min_value=1,
         max_value=limits.MAX_BUDGET,
         label=_("Tokens at most"),
         help_text=_("Blank: no limit."),
     )
-    cost_budget = forms.DecimalField(
+    cost_budget = DecimalNumberField(
         required=False,
         min_value=0,
         max_digits=12,
@@ -74,14 +75,14 @@ class EntriesForm(ModeForm):
         label=_("Delays"),
         help_text=_("Rounds until a result comes, such as 0, 1 or 0-1. Separate several by commas."),
     )
-    delay_seed = forms.IntegerField(
+    delay_seed = WholeNumberField(
         min_value=0,
         max_value=limits.MAX_NUMBER,
         initial=0,
         label=_("Seed of delays"),
         help_text=_("For delays such as 0-1."),
     )
-    limit = forms.IntegerField(
+    limit = WholeNumberField(
         required=False,
         min_value=1,
         max_value=limits.MAX_NUMBER,
@@ -139,14 +140,12 @@ class InferenceForm(EntriesForm, BudgetForm):
         label=_("Name of the run"),
         help_text=_("On the leaderboard. Blank: the model’s name."),
     )
-    attempts = forms.IntegerField(
+    attempts = WholeNumberField(
         min_value=1, max_value=limits.MAX_ATTEMPTS, initial=1, label=_("Attempts"), help_text=_("At each case.")
     )
-    temperature = forms.FloatField(
-        required=False, min_value=0, max_value=limits.MAX_TEMPERATURE, label=_("Temperature")
-    )
-    seed = forms.IntegerField(required=False, min_value=0, max_value=limits.MAX_NUMBER, label=_("Seed"))
-    max_tokens = forms.IntegerField(
+    temperature = NumberField(required=False, min_value=0, max_value=limits.MAX_TEMPERATURE, label=_("Temperature"))
+    seed = WholeNumberField(required=False, min_value=0, max_value=limits.MAX_NUMBER, label=_("Seed"))
+    max_tokens = WholeNumberField(
         required=False,
         min_value=1,
         max_value=limits.MAX_REPLY_TOKENS,
@@ -166,23 +165,23 @@ class InferenceForm(EntriesForm, BudgetForm):
         help_text=_("Thoughts in replies are neither sent back nor scored."),
     )
     stream = forms.BooleanField(required=False, label=_("Stream replies"))
-    concurrency = forms.IntegerField(
+    concurrency = WholeNumberField(
         min_value=1, max_value=limits.MAX_CONCURRENCY, initial=4, label=_("Requests at the same time")
     )
-    per_minute = forms.IntegerField(
+    per_minute = WholeNumberField(
         required=False,
         min_value=1,
         max_value=limits.MAX_PER_MINUTE,
         label=_("Requests in a minute at most"),
         help_text=_("Blank: no limit."),
     )
-    timeout = forms.IntegerField(
+    timeout = WholeNumberField(
         min_value=limits.TIMEOUTS[0], max_value=limits.TIMEOUTS[1], initial=120, label=_("Seconds for a reply at most")
     )
-    input_price = forms.DecimalField(
+    input_price = DecimalNumberField(
         required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million input tokens")
     )
-    output_price = forms.DecimalField(
+    output_price = DecimalNumberField(
         required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million output tokens")
     )
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, Role, User
 from annotator.services.access.permissions import require_administrator
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.pages import PageRequest, posted, project_page, takes
 from benchmark.services.similarity import groups, settings
 from benchmark.services.similarity.pairs import LOWEST
@@ -25,7 +26,7 @@ _BY_SIZE = ("size", "created_at", "public_id")
 
 
 class ThresholdForm(forms.Form):
-    threshold = forms.IntegerField(
+    threshold = WholeNumberField(
         min_value=LOWEST,
         max_value=100,
         label=gettext_lazy("Threshold in percent"),
@@ -34,7 +35,7 @@ class ThresholdForm(forms.Form):
             "names, numbers and dates are left out of the comparison."
         ),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    seen = WholeNumberField(widget=forms.HiddenInput)
 
 
 @project_page

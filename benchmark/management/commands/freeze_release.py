@@ -12,6 +12,7 @@ from benchmark.core.formats import WRITTEN
 from benchmark.management.base import REFUSED, PipelineCommand, Stop
 from benchmark.models import LeftOutDialogue, Release, ReleaseState
 from benchmark.services.releases.freezing import what_differs
+from benchmark.services.releases.layers import missing_count
 from benchmark.services.releases.requests import archive_name, count_retired_gold, find_release, start_release
 from benchmark.services.releases.runner import hand_out
 
@@ -58,10 +59,9 @@ class Command(PipelineCommand):
         refused = ""
         if release.state != ReleaseState.FROZEN:
             refused = job.error if job.state != JobState.DONE else "The release was not frozen."
-        elif options["require_all"] and release.left_out_count:
+        elif options["require_all"] and (missing := missing_count(release)):
             refused = (
-                f"{counted(release.left_out_count, 'dialogue')} would be left out of this release, "
-                "but --require-all allows none."
+                f"{counted(missing, 'dialogue')} would be left out of this release, but --require-all allows none."
             )
         if refused:
             self.say(refused)

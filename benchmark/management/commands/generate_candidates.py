@@ -15,14 +15,15 @@ from annotator.core.wording import counted
 from annotator.models import Project, Toolset, ToolsetRevision
 from annotator.translation import translated
 from benchmark.core.generation.cells import all_cells, cell_name, draw_relations
+from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.purposes import Role
-from benchmark.core.generation.records import Recorded, Records, read_records
 from benchmark.core.generation.state import Setup, Unusable
 from benchmark.management.base import NOTHING_DONE, REFUSED, PipelineCommand, Stop
+from benchmark.management.recorded import read_file
 from benchmark.models import Chooser, Generation, GenerationStatus
-from benchmark.services.generation.asking import ReplayAsker
+from benchmark.services.generation.players import players_of
 from benchmark.services.generation.reading import read_setup
-from benchmark.services.generation.recordings import players_of
+from benchmark.services.generation.recordings import RecordedAsker
 from benchmark.services.generation.records import recorded_answers
 from benchmark.services.generation.requests import Player, continue_generation, start_generation
 from benchmark.services.generation.stepping import work_on
@@ -57,6 +58,7 @@ class Command(PipelineCommand):
         parser.add_argument("--language", choices=["en", "zh"], default="en")
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="part of the names of the dialogues")
         parser.add_argument("--retries", type=int, default=2, metavar="K", help="after an answer that is not accepted")
+        parser.add_argument("--simulate", action="store_true", help="simulate also functions that have code")
         parser.add_argument("--record", type=Path, metavar="OUT", help="write the answers that were used to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,9 +66,9 @@ class Command(PipelineCommand):
         if project is None:
             raise Stop(f"There is no project “{options['project']}”.")
         toolset = _toolset(project, options["toolset"])
-        records = _records(options["replay"])
+        records = read_file(options["replay"])
         players = players_of(records)
-        asker = ReplayAsker(Records(records))
+        asker = RecordedAsker(records, exact=True)
         done: list[Generation] = []
         cells = {
             f"{cell_name(cell)}-{options['language']}-{options['seed']}": (cell, relations)
@@ -76,6 +78,7 @@ class Command(PipelineCommand):
             setup = {
                 "name": name, "policies": cell, "relations": relations, "language": options["language"],
                 "seed": options["seed"], "retries": options["retries"],
+                "run_tools": toolset.implementation() is not None and not options["simulate"],
             }  # fmt: skip
             done.append(self._generate(project, toolset, setup, players, asker, Chooser(options["chooser"])))
         if options["record"] is not None:
@@ -89,11 +92,11 @@ class Command(PipelineCommand):
         toolset: ToolsetRevision,
         setup: dict[str, Any],
         players: dict[Role, Player],
-        asker: ReplayAsker,
+        asker: RecordedAsker,
         chooser: Chooser,
     ) -> Generation:
         """Start the generation of a name, or go on with it."""
-        generation = Generation.objects.filter(project=project, name=setup["name"]).first()
+        generation = Generation.objects.filter(project=project, name=setup["name"], kind=Kind.DIALOGUE).first()
         if generation is None:
             generation = start_generation(
                 actor=None, project=project, toolset=toolset, setup=setup, players=players, chooser=chooser,
@@ -144,19 +147,6 @@ def _toolset(project: Project, name: str) -> ToolsetRevision:
     if found is None or found.head is None:
         raise Stop(f"The project has no toolset “{name}”.")
     return found.head
-
-
-def _records(path: Path) -> list[Recorded]:
-    try:
-        with path.open("rb") as file:
-            found = list(read_records(file))
-    except OSError as error:
-        raise Stop(f"Can't read {path} ({error.strerror or error}).") from None
-    except ValueError as error:
-        raise Stop(str(error)) from None
-    if not found:
-        raise Stop(f"{path} has no recorded answers.")
-    return found
 
 
 def _cells(source: str, seed: int) -> Iterator[Cell]:

@@ -12,7 +12,8 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.constructing import Made
-from benchmark.services.constructing.sources import Request, chosen_sources, existing_cases, make_from
+from benchmark.services.constructing.rewriting import Rewriting, check_rewriting
+from benchmark.services.constructing.sources import Request, chosen_sources, existing_cases, make_from, source_names
 
 KIND = "constrained_cases"
 #: Sources that a preview reads until it finds one from which a case can be made.
@@ -49,11 +50,19 @@ def preview(*, actor: User, project: Project, request: Request) -> Preview:
     return Preview(len(names), len(there), None, refused)
 
 
-def start_constructing(*, actor: User | None, project: Project, request: Request, wake_worker: bool = True) -> Job:
+def start_constructing(
+    *,
+    actor: User | None,
+    project: Project,
+    request: Request,
+    rewriting: Rewriting | None = None,
+    wake_worker: bool = True,
+) -> Job:
     """Start a job that makes the cases and imports them. ``actor`` None is the command line.
 
-    Raises Denied for anyone but administrators, Conflict if another one has not ended, and Invalid if there is nothing
-    to make.
+    ``rewriting``: who puts the sentences into other words before the import. Raises Denied for anyone but
+    administrators, Conflict if another one has not ended, and Invalid if there is nothing to make, or too much to
+    rewrite.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -62,7 +71,9 @@ def start_constructing(*, actor: User | None, project: Project, request: Request
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if Job.objects.filter(project=project, kind=KIND).exclude(state__in=JOB_ENDED).exists():
             raise Conflict(_("Other cases are being made. Wait until that has ended."))
-        names = chosen_sources(project, request).values_list("external_id", flat=True)
+        names = source_names(project, request)
+        if rewriting is not None:
+            check_rewriting(rewriting, project, len(names))
         cases = [request.options.name_of(name) for name in names]
         if existing_cases(project, cases) == set(cases):
             raise Invalid(_("The cases of these sources with this seed exist already. Use another seed."))
@@ -74,7 +85,9 @@ def start_constructing(*, actor: User | None, project: Project, request: Request
                 **request.options.as_json(),
                 "names": list(request.names),
                 "only_verified": request.only_verified,
+                "sampling": request.sampling,
                 "wake_worker": wake_worker,
+                **({} if rewriting is None else {"rewriting": rewriting.as_json()}),
             },
             wake_worker=wake_worker,
         )

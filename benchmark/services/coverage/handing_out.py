@@ -21,24 +21,38 @@ def plan_needed_first(*, actor: User, project: Project) -> AssignmentPlan:
     is confirmed. Raises Denied, and Invalid if no waiting dialogue fills a gap.
     """
     require_administrator(actor=actor, project=project)
+    chosen = [key for key, priority in filling_gaps(project=project, actor=actor) if priority != Priority.HIGH]
+    if not chosen:
+        raise Invalid(_("No waiting dialogue fills a gap that isn’t handed out first already."))
+    return make_plan(
+        actor=actor, project=project, action=PlanAction.PRIORITISE, dialogues=chosen[:MAX_SLOTS],
+        priority=Priority.HIGH,
+    )  # fmt: skip
+
+
+def filling_gaps(
+    *, project: Project, actor: User | None = None, lowest: Priority = Priority.LOW
+) -> list[tuple[int, int]]:
+    """Return the keys and priorities of the waiting dialogues that fill the gaps of cells, in the order of import.
+
+    Those with a high priority are first. ``lowest``: dialogues with a lower priority are left out.
+    """
     slots = Slot.objects.filter(project=project, state=SlotState.OPEN, is_gold=False)
     gaps = _gaps_left(project, actor, slots)
-    slots = slots.filter(dialogue__published=True, dialogue__archived_at=None).exclude(dialogue__sequence="")
+    if not gaps:
+        return []
+    slots = slots.filter(dialogue__published=True, dialogue__archived_at=None, priority__lte=lowest)
+    slots = slots.exclude(dialogue__sequence="")
     found = slots.order_by("priority", "dialogue").values_list("dialogue", "dialogue__sequence", "priority")
     # A dialogue has a slot for each reviewer; the first one counts.
     waiting: dict[int, tuple[str, int]] = {}
     for key, sequence, priority in found.iterator(5000):
         waiting.setdefault(key, (sequence, priority))
     chosen = first_for_gaps(gaps, [(key, sequence) for key, (sequence, _priority) in waiting.items()])
-    chosen = [key for key in chosen if waiting[key][1] != Priority.HIGH][:MAX_SLOTS]
-    if not chosen:
-        raise Invalid(_("No waiting dialogue fills a gap that isn’t handed out first already."))
-    return make_plan(
-        actor=actor, project=project, action=PlanAction.PRIORITISE, dialogues=chosen, priority=Priority.HIGH
-    )
+    return [(key, waiting[key][1]) for key in chosen]
 
 
-def _gaps_left(project: Project, actor: User, slots: QuerySet[Slot]) -> list[Gap]:
+def _gaps_left(project: Project, actor: User | None, slots: QuerySet[Slot]) -> list[Gap]:
     """Return the gaps of cells that remain if what is in review and has none of the open slots is verified."""
     found = read_coverage(project=project, actor=actor)
     in_review = [status for status, place in PLACES.items() if place == "in_review"]

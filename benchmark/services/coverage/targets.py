@@ -6,11 +6,22 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.core.coverage import CELLS, LEVELS, MAX_CALLS, MAX_TASKS, MAX_TASKS_COUNTED, level_of
+from annotator.core.coverage import (
+    CELLS,
+    DIFFICULTY,
+    LEVELS,
+    MAX_CALLS,
+    MAX_TASKS,
+    MAX_TASKS_COUNTED,
+    MAX_VALUE,
+    level_of,
+)
+from annotator.core.fields.definitions import Scope
 from annotator.core.schema.documents import Information
 from annotator.errors import Invalid
 from annotator.models import Project, ToolsetCategory, User
 from annotator.services.access.permissions import require_administrator
+from annotator.services.custom_fields import fields_of
 from annotator.services.dialogues.listing import LANGUAGES, TOPOLOGIES
 from annotator.services.history.events import append_event
 from benchmark.models import CoverageTarget, TargetDimension
@@ -34,6 +45,10 @@ def values_of(project: Project, dimension: str) -> list[str]:
     if dimension == TargetDimension.CATEGORY:
         names = ToolsetCategory.objects.filter(project=project).order_by("name")
         return list(names.values_list("name", flat=True))
+    if dimension == TargetDimension.DIFFICULTY:
+        scopes = (Scope.DIALOGUE, Scope.TASK)
+        asked = [field for field in fields_of(project) if field.key == DIFFICULTY and field.scope in scopes]
+        return [value for field in asked for value, _title in field.choices if len(value) <= MAX_VALUE]
     return _FIXED[dimension]
 
 

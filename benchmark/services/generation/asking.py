@@ -1,11 +1,11 @@
-"""Where answers come from: the endpoints of the roles, or a file of recorded answers."""
+"""Where answers come from: the endpoints of the roles, or recorded answers (``recordings``)."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol
 
 from annotator.core.text import message
-from benchmark.core.generation.records import Records
+from annotator.services.jobs.jobs import Cancelled, Running
 from benchmark.core.inference.asking import Ask
 from benchmark.models import Endpoint, ModelCall
 from benchmark.services.inference.client import Answered, ChatClient, Halted, estimated_tokens
@@ -34,6 +34,16 @@ def ask_of(call: ModelCall) -> Ask:
 def tokens_of(prompt: str) -> int:
     """Return about how many tokens a prompt has."""
     return estimated_tokens(Ask([{"role": "user", "content": prompt}]))
+
+
+def beating(running: Running) -> bool:
+    """Update the heartbeat of a job; return False if it was cancelled."""
+    try:
+        running.beat()
+    except Cancelled:
+        with running.chunk(even_if_cancelled=True):
+            return False
+    return True
 
 
 class EndpointAsker:
@@ -83,25 +93,3 @@ class EndpointAsker:
             client.close()
         # A request that hangs ends by its own time limit.
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-class ReplayAsker:
-    """Answers from a file, without network."""
-
-    replays = True
-
-    def __init__(self, records: Records) -> None:
-        self._records = records
-
-    def ask(self, call: ModelCall, options: Options) -> Answered:
-        name = call.generation.name
-        found = self._records.find(generation=name, number=call.number, request=call.request_sha256)
-        if found is None:
-            raise Halted(
-                message(
-                    "The file has no answer to request %(number)s of %(name)s (%(purpose)s).",
-                    number=call.number, name=name, purpose=call.purpose,
-                )
-            )  # fmt: skip
-        answer = {"role": "assistant", "content": found.answer}
-        return Answered(answer, found.model or call.model, found.input_tokens, found.output_tokens, found.milliseconds)

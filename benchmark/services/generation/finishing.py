@@ -1,27 +1,45 @@
-"""A complete generation becomes a candidate, as if it had been imported; its history says where each part is from."""
+"""A complete generation becomes a candidate, as if it had been imported; its history says where each part is from.
+
+Translated texts become a variant, rewritten sentences those of constructed cases.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 from django.utils import timezone
 
 from annotator.core.text import message
 from annotator.models import Dialogue
-from annotator.models.content import DialogueStatus
-from annotator.services.dialogues.creation import write_dialogues
-from annotator.services.dialogues.revisions import check_settings, latest_guideline
 from annotator.services.history.events import append_event
-from benchmark.core.formats.interface import ReadDialogue
+from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.pipeline import finished_document
 from benchmark.core.generation.state import State
 from benchmark.models import Generation, GenerationStatus
-from benchmark.services.imports.preparing import Preparer, Setup
-from reviews.services.cycles.start import begin_cycles
-from reviews.services.protocols.versions import current_version
-from reviews.services.statistics.counters import write_deltas
+from benchmark.services.generation.attempts import store_attempt
+from benchmark.services.generation.authors import authors_of
+from benchmark.services.generation.claims import end_claim
+from benchmark.services.generation.layers import hold_past, keep_continuation
+from benchmark.services.generation.notices import tell_requester
+from benchmark.services.generation.renewing import finish_renewal
+from benchmark.services.generation.translating import finish_translation
+from benchmark.services.similarity.search import compare_new
+from reviews.services.cycles.candidates import NewDialogue, add_dialogues
 
-_FORMAT = "neutral"
+
+def store_candidate(generation: Generation, state: Any) -> None:
+    """Store what a complete state became, in the caller's transaction, which has locked the generation."""
+    if generation.query_id is not None:
+        store_attempt(generation, state)
+        return
+    FINISHERS[generation.kind](generation, state)
+    if generation.dialogue is not None:
+        compare_new(generation.dialogue)
+    end_claim(generation)
+    tell_requester(generation)
 
 
-def store_candidate(generation: Generation, state: State) -> None:
-    """Store the dialogue of a complete state, in the caller's transaction, which has locked the generation.
+def _store_dialogue(generation: Generation, state: State) -> None:
+    """Store the dialogue of a complete state.
 
     If the project has got a dialogue with this id meanwhile, the generation fails.
     """
@@ -33,27 +51,24 @@ def store_candidate(generation: Generation, state: State) -> None:
     else:
         generation.dialogue = _write(generation, state)
         generation.status, generation.reason = GenerationStatus.DONE, None
-    generation.save(update_fields=["state", "updated_at", "status", "reason", "dialogue"])
+    generation.save(update_fields=["state", "updated_at", "status", "reason", "dialogue", *Generation.USED])
 
 
 def _write(generation: Generation, state: State) -> Dialogue:
     project, revision, actor = generation.project, generation.toolset_revision, generation.requester
-    document = finished_document(state)
-    read = ReadDialogue(
-        generation.name, generation.language, "", document, revision.tools(), implementation=revision.implementation()
-    )
-    row = Preparer(Setup(_FORMAT, check_settings(project))).describe(read, {})
-    row.toolset_revision_id = revision.pk
-    guideline = latest_guideline(project)
-    written = write_dialogues(
-        actor=actor, project=project, rows=[row], native_format=_FORMAT, batch=None, published=True,
-        guideline_id=guideline.pk if guideline else None,
-    )  # fmt: skip
-    if current_version(project) is not None:
-        begin_cycles(actor=actor, project=project, dialogues=written, hidden=False)
-    else:
-        write_deltas(project_id=project.pk, deltas={f"status:{DialogueStatus.CANDIDATE}": 1})
-    dialogue = Dialogue.objects.get(pk=written[0].dialogue_id)
+    hold_past(generation)
+    new = NewDialogue(generation.name, finished_document(state), revision, co_authors=authors_of(generation, state))
+    [written] = add_dialogues(actor=actor, project=project, dialogues=[new])
+    dialogue = Dialogue.objects.get(pk=written.dialogue_id)
     after = {"generation": generation.public_id, "provenance": state.provenance}
+    after |= keep_continuation(generation, dialogue)
     append_event(actor=actor, project=project, dialogue=dialogue, kind="dialogue.generated", after=after)
     return dialogue
+
+
+#: Kind of generation → what uses its complete state. Other folders add theirs.
+FINISHERS: dict[str, Callable[[Generation, Any], None]] = {
+    Kind.DIALOGUE: _store_dialogue,
+    Kind.TRANSLATION: finish_translation,
+    Kind.RENEWAL: finish_renewal,
+}

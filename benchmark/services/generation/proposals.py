@@ -8,31 +8,28 @@ from django.db.models import Count, F, Max, Q, QuerySet
 from annotator.models import Project, User
 from annotator.models.content import DialogueStatus
 from annotator.services.access.permissions import require_administrator
-from benchmark.core.generation.outcomes import outcomes_of
+from benchmark.core.generation.kinds import AnyState, core_of
 from benchmark.core.generation.purposes import Role
-from benchmark.core.generation.state import State
-from benchmark.core.generation.tracing import Traced
 from benchmark.models import Generation, Proposal, ProposalOutcome
 
 #: The latest rejections that are listed.
 _LISTED = 50
 
 
-def store_outcomes(generation: Generation, before: State, after: State, *, person: User | None = None) -> None:
+def store_outcomes(generation: Generation, before: AnyState, after: AnyState, *, person: User | None = None) -> None:
     """Store what the latest event decided, or what a step back superseded. The caller has a transaction."""
     number = len(before.events)
     if len(after.events) < number:
         Proposal.objects.filter(generation=generation, event__gte=len(after.events)).update(superseded=True)
     if len(after.events) != number + 1:
         return
-    traced = Traced(number, after.events[-1], before, after)
     Proposal.objects.bulk_create(
         Proposal(
             generation=generation, role=one.role, purpose=one.purpose, model=one.model, task=one.task,
             relation=one.relation, outcome=one.outcome, tries=one.tries, code=one.code, decided_by=person,
             reason=one.reason, event=number,
         )
-        for one in outcomes_of(traced)
+        for one in core_of(generation.kind).outcomes(before, after)
     )  # fmt: skip
 
 

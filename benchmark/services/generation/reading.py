@@ -1,35 +1,53 @@
 """Read generations and their states."""
 
+from datetime import datetime
+from typing import Any
+
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
-from annotator.models import Dialogue, Project, User
+from annotator.models import Dialogue, Project, Revision, User
+from annotator.models.content import GoldRole
+from benchmark.core.generation.kinds import core_of
+from benchmark.core.generation.purposes import ROLE_OF
 from benchmark.core.generation.state import Setup, State
-from benchmark.models import Generation, ModelCall
+from benchmark.core.generation.texts.state import TextState
+from benchmark.models import Chooser, Generation, GenerationClaim, GenerationStatus, ModelCall
 from benchmark.services.generation.permissions import require_contributor
+
+#: Long texts of the dialogues that a generation has become and continues.
+WITHOUT_TEXTS = ("dialogue__search_text", "past__content", "past__dialogue__search_text")
 
 
 def list_generations(*, actor: User, project: Project) -> QuerySet[Generation]:
     """Return the generations of a project that the actor may see, newest first, without states. Raises Denied."""
     require_contributor(actor=actor, project=project)
-    return _visible(actor, project).defer("state", "setup").order_by("-pk")
+    return visible_generations(actor=actor, project=project).defer("state", "setup").order_by("-pk")
+
+
+def changed_since(rows: QuerySet[Generation], moment: datetime) -> QuerySet[Generation]:
+    """Narrow generations down to those that began, changed, or were claimed or given back since."""
+    claims = GenerationClaim.objects.filter(Q(created_at__gte=moment) | Q(ended_at__gte=moment))
+    return rows.filter(Q(created_at__gte=moment) | Q(updated_at__gte=moment) | Q(pk__in=claims.values("generation")))
 
 
 def load_generation(*, actor: User, project: Project, public_id: str) -> Generation:
-    """Return a generation. Raises Denied and Hidden."""
+    """Return a generation; its state and setup are read when they are used. Raises Denied and Hidden."""
     require_contributor(actor=actor, project=project)
-    rows = _visible(actor, project).filter(public_id=public_id)
-    found = rows.select_related("toolset_revision__toolset", "dialogue", "job").first()
+    rows = visible_generations(actor=actor, project=project).filter(public_id=public_id)
+    rows = rows.select_related("toolset_revision__toolset", "dialogue", "job", "past__dialogue")
+    found = rows.defer("state", "setup", "toolset_revision__content", *WITHOUT_TEXTS).first()
     if found is None:
         raise Hidden(_("There is no such generation in the project."))
     return found
 
 
-def _visible(actor: User, project: Project) -> QuerySet[Generation]:
+def visible_generations(*, actor: User, project: Project) -> QuerySet[Generation]:
     """Return the generations of a project without those of known answers on which the actor may be tested."""
     shown = Dialogue.objects.filter(project=project).shown_to(actor)
-    return Generation.objects.filter(Q(dialogue=None) | Q(dialogue__in=shown), project=project)
+    own, past = Q(dialogue=None) | Q(dialogue__in=shown), Q(past=None) | Q(past__dialogue__in=shown)
+    return Generation.objects.filter(own, past, Q(source=None) | Q(source__in=shown), project=project)
 
 
 def list_calls(generation: Generation) -> QuerySet[ModelCall]:
@@ -40,7 +58,7 @@ def list_calls(generation: Generation) -> QuerySet[ModelCall]:
 def lock_generation(pk: int) -> Generation:
     """Return a generation, locked until the transaction ends."""
     rows = Generation.objects.select_for_update(of=("self",), no_key=True)
-    return rows.select_related("project", "toolset_revision").get(pk=pk)
+    return rows.select_related("project", "toolset_revision", "query").get(pk=pk)
 
 
 def read_setup(generation: Generation) -> Setup:
@@ -49,5 +67,49 @@ def read_setup(generation: Generation) -> Setup:
 
 
 def read_state(generation: Generation) -> State:
-    """Return where a generation stands."""
+    """Return where the generation of a dialogue stands."""
     return State.from_json(generation.state, read_setup(generation))
+
+
+def waits_for_people(generation: Generation, state: Any) -> bool:
+    """Return whether a person must act next, because of a choice, used-up retries, or a role without a model."""
+    core = core_of(generation.kind)
+    turn = core.waits_for(state)
+    if turn is None:
+        return False
+    if turn.purpose is None:
+        return generation.chooser != Chooser.FIRST or core.decide(state) is None
+    return not generation.role_models.filter(role=ROLE_OF[turn.purpose]).exists()
+
+
+def shows_known_answer(generation: Generation) -> bool:
+    """Return whether a generation shows a known answer, which only overseers may see; see ``visible_generations``."""
+    past = None if generation.past_id is None else Revision.objects.filter(pk=generation.past_id).values("dialogue")
+    shown = Q(pk__in=[generation.dialogue_id, generation.source_id]) | (Q() if past is None else Q(pk__in=past))
+    return Dialogue.objects.filter(shown, gold_role=GoldRole.ANSWER).exists()
+
+
+def in_sampling(generation: Generation) -> bool:
+    """Return whether a sampling works on its attempts now, of which the generation is one."""
+    job = None if generation.query is None else generation.query.sampling.job
+    return job is not None and not job.ended
+
+
+def is_busy(generation: Generation) -> bool:
+    """Return whether a job works on a generation, or will."""
+    job = generation.job
+    return generation.status == GenerationStatus.RUNNING and job is not None and not job.ended
+
+
+def read_texts(generation: Generation) -> TextState:
+    """Return where a translation or a rewriting stands."""
+    found = read_any_state(generation)
+    if not isinstance(found, TextState):
+        raise TypeError("a dialogue is generated, not texts")
+    return found
+
+
+def read_any_state(generation: Generation) -> Any:
+    """Return where a generation of any kind stands, for ``core.generation.kinds``."""
+    tools = generation.toolset_revision.tools()
+    return core_of(generation.kind).read(generation.setup, generation.state, tools)

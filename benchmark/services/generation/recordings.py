@@ -1,8 +1,8 @@
 """Generations that run from a file of recorded answers, which is stored with them, instead of asking models."""
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -10,14 +10,13 @@ from django.utils.translation import gettext as _
 from annotator.core.text import message
 from annotator.errors import Invalid
 from annotator.models import User
-from benchmark.core.generation.purposes import ROLE_OF, Purpose, Role
 from benchmark.core.generation.records import Recorded, Records, read_records
 from benchmark.core.scoring.transcripts import text_of
 from benchmark.models import CallState, Generation, ModelCall, Recording
 from benchmark.services.generation.asking import EndpointAsker
+from benchmark.services.generation.players import players_of
 from benchmark.services.generation.reading import lock_generation
-from benchmark.services.generation.requests import Player, start_generation, start_work
-from benchmark.services.generation.stepping import PARAMETERS
+from benchmark.services.generation.requests import start_generation, start_work
 from benchmark.services.inference.client import Answered, Halted
 from benchmark.services.inference.options import Options
 
@@ -40,18 +39,6 @@ def read_recording(content: bytes) -> list[Recorded]:
     return found
 
 
-def players_of(records: list[Recorded]) -> dict[Role, Player]:
-    """Return the models that gave the answers, so that requests have the same hashes again."""
-    found: dict[Role, Player] = {}
-    for one in reversed(records):
-        given = dict(one.parameters)
-        named = {name: given.pop(name, None) for name in PARAMETERS}
-        player = Player(one.model or "recorded", options=Options(**named, extra=given))
-        for role in [ROLE_OF[Purpose(one.purpose)]] if one.purpose in set(Purpose) else Role:
-            found[role] = player
-    return dict.fromkeys(Role, next(iter(found.values()))) | found
-
-
 def start_from_records(
     *, actor: User | None, records: list[Recorded], wake_worker: bool = True, **given: Any
 ) -> Generation:
@@ -66,30 +53,40 @@ def start_from_records(
 
 
 class RecordedAsker:
-    """Answers from the recording of a generation. ``find`` says which."""
+    """Answers from records. ``exact``: only to the same requests; otherwise, after a person changed something, also
+    with answers to other requests for the same prompt.
+    """
 
     replays = True
 
-    def __init__(self, recording: Recording) -> None:
-        self._all = list(read_records(recording.content.encode().splitlines()))
+    def __init__(self, records: Iterable[Recorded], *, exact: bool) -> None:
+        self._all, self._exact = list(records), exact
         self._records = Records(self._all)
+
+    @classmethod
+    def of(cls, content: str, *, exact: bool) -> Self:
+        """Return one that answers from JSON lines."""
+        return cls(read_records(content.encode().splitlines()), exact=exact)
 
     def ask(self, call: ModelCall, options: Options) -> Answered:
         found = self._find(call)
         if found is None:
-            text = message("No recorded answer is left for the prompt “%(purpose)s”. Write the answer.",
-                           purpose=call.purpose)  # fmt: skip
-            raise Halted(text)
+            raise Halted(
+                message(
+                    "There is no recorded answer to request %(number)s of %(name)s (%(purpose)s). Write the answer.",
+                    number=call.number, name=call.generation.name, purpose=call.purpose,
+                )
+            )  # fmt: skip
         answer = {"role": "assistant", "content": found.answer}
         return Answered(answer, found.model or call.model, found.input_tokens, found.output_tokens, found.milliseconds)
 
     def _find(self, call: ModelCall) -> Recorded | None:
-        """Return the answer to the same request; after a person changed something, the one with the same number if
-        that is for the same prompt, else the first for it that was not used, spare ones (number 0) before others.
+        """Return the answer to the same request; else the one with the same number if that is for the same prompt, or
+        the first for it that was not used, spare ones (number 0) before others.
         """
         name = call.generation.name
         exact = self._records.find(generation=name, number=call.number, request=call.request_sha256)
-        if exact is not None:
+        if exact is not None or self._exact:
             return exact
         fitting = [one for one in self._all if one.purpose == call.purpose]
         used = Counter(_answers_before(call))
@@ -111,6 +108,10 @@ def _answers_before(call: ModelCall) -> list[str]:
 
 
 def asker_of(generation: Generation, beat: Callable[[], bool]) -> EndpointAsker | RecordedAsker:
-    """Return what answers a generation: its recording, if it has one, else the endpoints."""
+    """Return what answers a generation: its recording or that of its sampling, if it has one, else the endpoints."""
+    if generation.query is not None and generation.query.sampling.recording:
+        return RecordedAsker.of(generation.query.sampling.recording, exact=True)
     recording = Recording.objects.filter(generation=generation).first()
-    return EndpointAsker(beat) if recording is None else RecordedAsker(recording)
+    if recording is None:
+        return EndpointAsker(beat)
+    return RecordedAsker.of(recording.content, exact=False)

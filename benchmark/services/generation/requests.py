@@ -16,9 +16,21 @@ from annotator.services.dialogues.revisions import check_settings
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import start_job
 from benchmark.core.generation.pipeline import begin
-from benchmark.core.generation.purposes import Role
+from benchmark.core.generation.purposes import DIALOGUE_ROLES, Role
 from benchmark.core.generation.state import Setup, Unusable
-from benchmark.models import CallState, Chooser, Endpoint, Generation, GenerationStatus, RoleModel
+from benchmark.models import (
+    CallState,
+    Chooser,
+    Endpoint,
+    Generation,
+    GenerationStatus,
+    Recording,
+    RoleModel,
+    SampledQuery,
+)
+from benchmark.services.generation.attempts import require_free
+from benchmark.services.generation.layers import continued_setup, lock_past, require_layers
+from benchmark.services.generation.notices import tell_requester
 from benchmark.services.generation.permissions import require_generator
 from benchmark.services.generation.reading import lock_generation
 from benchmark.services.generation.templates import newest_templates
@@ -46,60 +58,93 @@ def start_generation(
     toolset: ToolsetRevision,
     setup: Mapping[str, Any],
     players: Mapping[Role, Player],
+    past: Dialogue | None = None,
     chooser: Chooser = Chooser.PEOPLE,
     budget: Budget | None = None,
     idempotent: bool = False,
+    query: SampledQuery | None = None,
     work: bool = True,
     wake_worker: bool = True,
 ) -> Generation:
     """Start to generate one dialogue.
 
-    ``setup``: as in ``core.generation.state.Setup``, without the tools. ``players``: a role without one is played by
-    people. ``idempotent``: the endpoints answer a repeated request without charging it again. ``work``: start the job.
-    Raises Denied for anyone but administrators, Invalid for what can't be generated, Conflict if the name is taken or
-    an endpoint was removed.
+    ``setup``: as in ``core.generation.state.Setup``, without the tools; unless ``run_tools`` is false, functions that
+    have code are run. ``players``: a role without one is played by people. ``past``: a verified dialogue that the new
+    tasks continue, with its tools, language and environment; the setup's first policies are its own. ``idempotent``:
+    the endpoints answer a repeated request without charging it again. ``query``: of which it is an attempt. ``work``:
+    start the job. Raises Denied for anyone but administrators, Invalid for what can't be generated, Conflict if the
+    name is taken, an endpoint was removed, or the past can't be continued now.
     """
     require_generator(actor=actor, project=project)
-    budget = budget or Budget()
     if toolset.project_id != project.pk:
         raise Hidden(_("There is no such toolset in the project."))
-    made = _setup(setup, toolset, project)
-    for player in players.values():
-        _check_player(player, project)
-    _require_prices(budget, players.values())
+    has_code = query is not None or toolset.implementation() is not None
+    with transaction.atomic():
+        verified = None if past is None else lock_past(project=project, past=past, toolset=toolset)
+        made = _setup(continued_setup(setup, verified), toolset, project, has_code=has_code)
+        require_layers(project, tasks=len(made.policies), past=len(made.past))
+        return create_generation(
+            actor=actor, project=project, name=made.name, budget=budget, work=work, wake_worker=wake_worker,
+            players={role: one for role, one in players.items() if role in DIALOGUE_ROLES},
+            toolset_revision=toolset, past=verified, query=query, cell=",".join(made.policies), language=made.language,
+            chooser=chooser, idempotent=idempotent, setup=made.to_json(), state=begin(made).to_json(),
+        )  # fmt: skip
+
+
+def create_generation(
+    *,
+    actor: User | None,
+    project: Project,
+    name: str,
+    players: Mapping[Role, Player],
+    budget: Budget | None = None,
+    recording: str = "",
+    work: bool = True,
+    wake_worker: bool = True,
+    **fields: Any,
+) -> Generation:
+    """Store a generation of any kind, and start its job (``work``). ``fields``: of the row, checked by the caller.
+
+    ``recording``: the recorded answers, as JSON lines, from which it runs instead of asking models. Raises Invalid and
+    Conflict, as ``start_generation``.
+    """
+    budget = budget or Budget()
+    check_players(players, project, budget)
     templates = {purpose: one.number for purpose, one in newest_templates(project).items()}
-    taken = Conflict(_("The project already has a dialogue or a generation “%(name)s”.") % {"name": made.name})
-    if Dialogue.objects.filter(project=project, external_id=made.name).exists():
+    taken = Conflict(_("The project already has a dialogue or a generation “%(name)s”.") % {"name": name})
+    if Dialogue.objects.filter(project=project, external_id=name).exists():
         raise taken
-    try:
-        with transaction.atomic():
-            generation = Generation.objects.create(
-                project=project, name=made.name, toolset_revision=toolset, cell=",".join(made.policies),
-                language=made.language, chooser=chooser, idempotent=idempotent, token_budget=budget.tokens,
-                cost_budget=budget.cost, requester=actor, templates=templates, setup=made.to_json(),
-                state=begin(made).to_json(),
-            )  # fmt: skip
-            RoleModel.objects.bulk_create(
-                RoleModel(
-                    generation=generation, role=role, endpoint=one.endpoint, model=one.model.strip(),
-                    options=one.options.as_json(), input_price=one.input_price, output_price=one.output_price,
-                )
-                for role, one in players.items()
-            )  # fmt: skip
-            tell(actor, generation, "generation.started", cell=generation.cell)
-            if work:
-                start_work(generation, actor=actor, wake_worker=wake_worker)
-    except IntegrityError:
-        raise taken from None
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                generation = Generation.objects.create(
+                    project=project, name=name, token_budget=budget.tokens, cost_budget=budget.cost, requester=actor,
+                    templates=templates, **fields,
+                )  # fmt: skip
+        except IntegrityError:
+            raise taken from None
+        RoleModel.objects.bulk_create(
+            RoleModel(
+                generation=generation, role=role, endpoint=one.endpoint, model=one.model.strip(),
+                options=one.options.as_json(), input_price=one.input_price, output_price=one.output_price,
+            )
+            for role, one in players.items()
+        )  # fmt: skip
+        if recording:
+            Recording.objects.create(generation=generation, content=recording)
+        tell(actor, generation, "generation.started", cell=generation.cell)
+        if work:
+            start_work(generation, actor=actor, wake_worker=wake_worker)
     return generation
 
 
-def _setup(given: Mapping[str, Any], toolset: ToolsetRevision, project: Project) -> Setup:
+def _setup(given: Mapping[str, Any], toolset: ToolsetRevision, project: Project, *, has_code: bool) -> Setup:
     settings = check_settings(project)
     # Without custom fields, which people fill in.
     checks = {"long_range_rule": settings.long_range_rule, "severities": dict(settings.severities)}
     try:
-        setup = Setup.from_json({**given, "checks": checks}, toolset.tools())
+        runs = given.get("run_tools", True) and has_code
+        setup = Setup.from_json({**given, "checks": checks, "run_tools": runs}, toolset.tools())
     except Unusable as refusal:
         raise Invalid(refusal.problem.text) from None
     except (TypeError, KeyError, AttributeError) as error:
@@ -108,6 +153,13 @@ def _setup(given: Mapping[str, Any], toolset: ToolsetRevision, project: Project)
     if not name or len(name) > 200 or not name.isprintable():
         raise Invalid(_("A name has 1 to 200 characters."), field="name")
     return replace(setup, name=name)
+
+
+def check_players(players: Mapping[Role, Player], project: Project, budget: Budget) -> None:
+    """Raise Invalid, Hidden or Conflict for players that can't be asked, or whose cost can't be limited."""
+    for player in players.values():
+        _check_player(player, project)
+    _require_prices(budget, players.values())
 
 
 def _check_player(player: Player, project: Project) -> None:
@@ -146,6 +198,7 @@ def continue_generation(
     require_generator(actor=actor, project=generation.project)
     with transaction.atomic():
         generation = lock_generation(generation.pk)
+        require_free(generation)
         stopped = generation.status == GenerationStatus.RUNNING and (generation.job is None or generation.job.ended)
         if generation.status != GenerationStatus.PAUSED and not stopped:
             raise Conflict(_("It is not paused: %(state)s.") % {"state": generation.get_status_display().lower()})
@@ -157,8 +210,8 @@ def continue_generation(
         if send_again:
             why = message("Sent, but no answer arrived. It is sent again.")
             generation.calls.filter(state=CallState.ASKED).update(state=CallState.FAILED, failure=why)
-        generation.status, generation.reason = GenerationStatus.RUNNING, None
-        generation.save(update_fields=["status", "reason", "token_budget", "cost_budget"])
+        generation.status, generation.reason, generation.updated_at = GenerationStatus.RUNNING, None, timezone.now()
+        generation.save(update_fields=["status", "reason", "updated_at", "token_budget", "cost_budget"])
         tell(actor, generation, "generation.continued")
         if work:
             start_work(generation, actor=actor, wake_worker=wake_worker)
@@ -174,16 +227,17 @@ def pause_generation(*, actor: User | None, generation: Generation) -> Generatio
         generation = lock_generation(generation.pk)
         if generation.status in (GenerationStatus.DONE, GenerationStatus.FAILED):
             raise Conflict(_("It has ended already."))
-        stop(generation)
+        stop(generation, actor=actor)
         tell(actor, generation, "generation.paused")
     return generation
 
 
-def stop(generation: Generation) -> None:
-    """Store that a person has paused a generation."""
+def stop(generation: Generation, *, actor: User | None = None) -> None:
+    """Store that a person has paused a generation, and notify the one who started it."""
     generation.status, generation.reason = GenerationStatus.PAUSED, None
     generation.updated_at = timezone.now()
     generation.save(update_fields=["status", "reason", "updated_at"])
+    tell_requester(generation, actor=actor)
 
 
 def start_work(generation: Generation, *, actor: User | None, wake_worker: bool = True) -> None:

@@ -8,6 +8,7 @@ from annotator.models import User
 from benchmark.core.generation.state import State
 from benchmark.core.generation.tracing import Traced, latest_plan, trace
 from benchmark.models import Generation
+from benchmark.services.generation.claims import lock_contributor
 from benchmark.services.generation.people import go_back, write_answer
 from benchmark.services.generation.reading import lock_generation, read_state
 
@@ -18,6 +19,8 @@ def replace_plan(*, actor: User, generation: Generation, text: str, seen: int, w
     Raises Denied, Conflict and Invalid, as ``write_answer``.
     """
     with transaction.atomic():
+        # Before the generation, as everywhere.
+        lock_contributor(actor=actor, project=generation.project)
         generation = lock_generation(generation.pk)
         status, plan = generation.status, _latest_plan(read_state(generation))
         if plan is None:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop
 from annotator.errors import Conflict
 from annotator.services.jobs.jobs import Cancelled, Running, job_kind
 from benchmark.models import Generation, GenerationStatus
+from benchmark.services.generation.asking import beating
 from benchmark.services.generation.reading import lock_generation
 from benchmark.services.generation.recordings import asker_of
 from benchmark.services.generation.requests import KIND, stop
@@ -19,7 +20,7 @@ from benchmark.services.generation.stepping import work_on
 def run_generation(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``generation``. An endpoint or a budget that pauses it fails the job."""
     generation = Generation.objects.get(public_id=running.job.parameters["generation"])
-    asker = asker_of(generation, partial(_beat, running))
+    asker = asker_of(generation, partial(beating, running))
     try:
         generation = work_on(
             generation_id=generation.pk, asker=asker, transaction=running.chunk,
@@ -37,13 +38,3 @@ def run_generation(running: Running) -> dict[str, Any]:
     if paused and generation.reason is not None:
         raise Conflict(generation.reason)
     return {"generation": generation.public_id, "status": generation.status}
-
-
-def _beat(running: Running) -> bool:
-    """Update the heartbeat; return False if the job was cancelled."""
-    try:
-        running.beat()
-    except Cancelled:
-        with running.chunk(even_if_cancelled=True):
-            return False
-    return True

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from django.db.models import Count
 
-from annotator.core.coverage import DIMENSIONS, LEVELS, sequence_of, spreads_of
+from annotator.core.coverage import DIFFICULTY, DIMENSIONS, LEVELS, fold, sequence_of, spreads_of, tally_of
 from benchmark.models import Release, ReleaseItem
 
 
@@ -38,21 +38,27 @@ class ReleasedCoverage:
             return
         columns = {
             "cell": sequence_of(labels.policies),
-            "information": ",".join(labels.information),
-            "topology": ",".join(labels.topologies),
+            "information": tally_of(labels.information),
+            "topology": tally_of(labels.topologies),
             "calls": labels.call_count,
             "tasks": labels.task_count,
             "language": labels.language,
         }
         for dimension, column in columns.items():
-            self._counts[dimension].update(DIMENSIONS[dimension](column))
+            self._counts[dimension].update(Counter(DIMENSIONS[dimension](column)))
 
     def facts(self, release: Release) -> dict[str, dict[str, int]]:
         """Return {dimension: {value: count}}, in a fixed order; the items of the release are written."""
-        name = "revision__toolset_revision__toolset__category__name"
-        items = ReleaseItem.objects.filter(release=release).exclude(dialogue__kind="toolset")
-        categories = items.exclude(**{name: None}).order_by()
-        self._counts["category"] = Counter(dict(categories.values_list(name).annotate(number=Count("*"))))
+        items = ReleaseItem.objects.filter(release=release).exclude(dialogue__kind="toolset").order_by()
+        # Dialogues have not changed since they were frozen with these revisions.
+        columns = {
+            "category": "revision__toolset_revision__toolset__category__name",
+            DIFFICULTY: "dialogue__difficulty_tally",
+        }
+        for dimension, column in columns.items():
+            found = items.values_list(column).annotate(number=Count("*"))
+            counts = fold(dimension, ((value or "", "verified", number) for value, number in found))
+            self._counts[dimension] = counts["verified"]
         return {dimension: dict(sorted(counts.items())) for dimension, counts in self._counts.items()}
 
 

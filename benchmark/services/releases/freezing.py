@@ -33,6 +33,7 @@ from benchmark.services.releases.candidates import Candidate, Labels
 from benchmark.services.releases.coverage import ReleasedCoverage
 from benchmark.services.releases.figures import read_figures
 from benchmark.services.releases.items import Item
+from benchmark.services.releases.layers import Layers, missing_count
 from benchmark.services.releases.settings import settings_of
 from benchmark.services.releases.trails import Verified, protocols_of, verified_cycles, write_trails
 from reviews.models import Cycle, Draw, DrawItem, ProtocolVersion
@@ -143,14 +144,14 @@ def require_worth_releasing(release: Release) -> None:
     """Raise Invalid if the frozen selection must not become an archive."""
     if release.item_count == 0:
         raise Invalid(message("No dialogue in this project is verified and ready for release."))
-    if release.require_all and release.left_out_count:
+    if release.require_all and (missing := missing_count(release)):
         raise Invalid(
             counted_message(
                 "Release %(version)s failed, because %(count)s dialogue would be left out. It is listed with its "
                 "reason.",
                 "Release %(version)s failed, because %(count)s dialogues would be left out. Each is listed with its "
                 "reason.",
-                release.left_out_count,
+                missing,
                 version=release.version,
             )
         )
@@ -181,6 +182,7 @@ class _Freezing:
         self._validators: dict[str, list[dict[str, Any]]] = {}
         #: By the dialogue's id, what its trajectory came to.
         self._executions: dict[str, dict[str, Any]] = {}
+        self._layers = Layers(self.project)
         #: The hashes of content and toolset of each dialogue that composites may refer to, by its id.
         self._entered: dict[str, tuple[str, str]] = {}
 
@@ -196,6 +198,7 @@ class _Freezing:
             for one in candidates:
                 if one.kind == SINGLE and not reasons[one.pk]:
                     self._entered[one.external_id] = cycles[one.pk].content_hash, cycles[one.pk].toolset_hash
+            self._layers.enter(one.pk for one in candidates if not reasons[one.pk])
             yield candidates, cycles, reasons
 
     def run(self) -> None:
@@ -240,6 +243,7 @@ class _Freezing:
                 **{f"by_{name}": dict(sorted(counts.items())) for name, counts in self._counts.items()},
             },
             "coverage": self._coverage.facts(self.release),
+            **({"contained": self._layers.contained} if self._layers.contained else {}),
             **({"custom_fields": self.project.custom_fields} if self.project.custom_fields else {}),
             "figures": read_figures(self.project, public=opened_by(self.release)),
             **({"validators": self._validator_summary()} if self._validators else {}),
@@ -273,8 +277,11 @@ class _Freezing:
         return [list(one) for one in revealed.values_list("stage", "number")]
 
     def _slices(self) -> Iterator[list[Candidate]]:
-        """Yield slices; composites last, when it is known which single tasks enter."""
-        for which in (~Q(kind=COMPOSITE), Q(kind=COMPOSITE)):
+        """Yield slices; what continues other dialogues first, when it is not known yet which of those enter; composites
+        last, when it is known which single tasks enter.
+        """
+        depths = [Q(continuation__tasks=depth) for depth in self._layers.depths]
+        for which in (*depths, Q(continuation=None) & ~Q(kind=COMPOSITE), Q(kind=COMPOSITE)):
             last = 0
             while found := self._candidates(which & Q(pk__gt=last), limit=SLICE):
                 last = found[-1].pk
@@ -292,6 +299,8 @@ class _Freezing:
             return "It was not verified in its last cycle."
         if self.release.leave_out_gold and candidate.gold_role == GoldRole.ANSWER:
             return "It is the known answer of a gold item in use."
+        if layered := self._layers.why_stale(candidate) or self._layers.why_contained(candidate):
+            return layered
         others = variants.get(candidate.pk, ())
         why = next((one.why for one in others if one.why), "")
         return why or next((why for one in others if (why := _unready(one, candidate.language))), "")

@@ -1,10 +1,11 @@
 """The job that searches near-duplicates: after an import among its dialogues, and on request in the whole project.
 
-A dialogue gets the finding if its current content is an import's: an edited one has been read by its reviewer. Gold
-items get it as if they had been imported with their source, so that they look like what came in beside them.
+A dialogue gets the finding if its current content was imported or generated: an edited one has been read by its
+reviewer. Gold items get it as if they had been imported with their source, so that they look like what came in beside
+them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -18,7 +19,7 @@ from annotator.models import Dialogue, Finding, Project, Revision
 from annotator.models.content import GoldRole
 from annotator.services.dialogues.revisions import check_settings, finding_rows
 from annotator.services.jobs.jobs import Running, job_kind
-from benchmark.models import ImportBatch, SimilaritySettings
+from benchmark.models import Generation, ImportBatch, SimilaritySettings
 from benchmark.services.similarity.groups import regroup
 from benchmark.services.similarity.pairs import Match, matches_among, store_pairs, text_of
 from benchmark.services.similarity.settings import KIND, threshold_of
@@ -57,6 +58,19 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
     return {"compared": done, "near_duplicates": found}
 
 
+def compare_new(dialogue: Dialogue) -> None:
+    """Compare a generated dialogue with those that are there, and store it for later comparisons.
+
+    In the transaction that has made it.
+    """
+    search = _Search(dialogue.project)
+    search.lock()
+    matches = store_pairs(dialogue.project_id, {dialogue.pk: text_of(dialogue)}).get(dialogue.pk, [])
+    search.report([dialogue], search.findings([dialogue.head], [matches]))
+    if matches:
+        regroup(dialogue.project_id, search.threshold)
+
+
 def found_on_import(revision: Revision) -> CheckFinding | None:
     """Return what the search would have found for a gold item, had it been imported with its source dialogue."""
     return _Search(revision.dialogue.project).finding_of_item(revision)
@@ -83,9 +97,11 @@ class _Search:
         self, heads: Sequence[Revision | None], matches: Sequence[Sequence[Match]]
     ) -> list[CheckFinding | None]:
         """Return the finding of each dialogue with this head; None without a match, or if people have edited it."""
+        generated = Generation.objects.filter(dialogue__in=[head.dialogue_id for head in heads if head is not None])
+        made: set[int | None] = set(generated.values_list("dialogue_id", flat=True))
         best = [
             found[0]
-            if found and head is not None and head.batch_id is not None and found[0][1].percent >= self.threshold
+            if found and head is not None and _came_so(head, made) and found[0][1].percent >= self.threshold
             else None
             for head, found in zip(heads, matches, strict=True)
         ]
@@ -122,6 +138,11 @@ class _Search:
             if dialogue.head_id == head and dialogue.head is not None:
                 _replace(dialogue, dialogue.head, held.get(dialogue.pk), found)
         return sum(found is not None for found in findings)
+
+
+def _came_so(head: Revision, generated: Collection[int | None]) -> bool:
+    """Return whether a revision is what was imported or generated."""
+    return head.batch_id is not None or (head.number == 1 and head.dialogue_id in generated)
 
 
 def _equal(held: Finding | None, found: CheckFinding | None) -> bool:

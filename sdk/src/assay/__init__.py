@@ -15,6 +15,7 @@ from assay.errors import (
     Unauthorized,
     WaitTimeout,
 )
+from assay.generation import Generation
 from assay.inference import Inference
 from assay.jobs import Import, Job
 from assay.project import Project
@@ -24,7 +25,7 @@ from assay.scores import Run
 from assay.work import Work
 
 __all__ = [
-    "ApiError", "AssayError", "Busy", "Client", "Conflict", "Forbidden", "Import", "Inference", "Invalid", "Job",
-    "JobFailed", "NoAnswer", "NotFound", "Project", "Release", "ReleaseError", "RemoteRelease", "Run",
+    "ApiError", "AssayError", "Busy", "Client", "Conflict", "Forbidden", "Generation", "Import", "Inference", "Invalid",
+    "Job", "JobFailed", "NoAnswer", "NotFound", "Project", "Release", "ReleaseError", "RemoteRelease", "Run",
     "Unauthorized", "WaitTimeout", "Work", "load_release",
 ]  # fmt: skip

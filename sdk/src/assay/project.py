@@ -11,6 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from assay.errors import NotFound
+from assay.generation import Generation
 from assay.http import STORING, Http, Row
 from assay.jobs import Import, Job
 from assay.remote_release import RemoteRelease
@@ -268,6 +269,29 @@ class Project:
         self._http.send("DELETE", f"{self._path}endpoints/{public_id}/")
 
     # --- releases -----------------------------------------------------------------------------------------------------
+
+    def generations(self, *, updated_since: str | datetime | None = None) -> Iterator[Generation]:
+        """Yield the generations, oldest first."""
+        rows = self._http.pages(f"{self._path}generations/", updated_since=updated_since)
+        return (Generation(self._http, self._path, row) for row in rows)
+
+    def generation(self, public_id: str) -> Generation:
+        """Return one generation, with its candidates and what it waits for."""
+        return Generation(self._http, self._path, self._get(f"generations/{public_id}/"))
+
+    def generate(self, toolset: str | None, policies: list[str], **given: Any) -> Generation:
+        """Start to generate a dialogue; ``given``: players, relations, language, seed, token_budget and more.
+
+        ``past``, the id of a verified dialogue, is continued: then no toolset is given, and the first policies are its
+        own. It is not sent twice.
+        """
+        body = {"toolset": toolset or "", "policies": policies} | given
+        return Generation(self._http, self._path, self._http.post(f"{self._path}generations/", body))
+
+    def next_generation(self) -> Generation | None:
+        """Claim the generation that has waited longest, or return the one that you have claimed; None without any."""
+        row = self._http.post(f"{self._path}generations/next/", {}, repeat=True)
+        return Generation(self._http, self._path, row) if row else None
 
     def freeze(
         self, version: str, format: str, *, require_all: bool = False, leave_out_gold: bool = False

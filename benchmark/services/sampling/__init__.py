@@ -1,0 +1,1 @@
+"""Trajectories sampled for queries with tools that run, until what is expected was returned."""
