@@ -33,6 +33,10 @@ from annotator.services.members import create_invitation
 from annotator.services.projects import publish_guideline
 from annotator.services.saved_views import save_view
 from annotator.services.webhooks.hooks import add_webhook
+from benchmark.core.generation.purposes import Purpose
+from benchmark.core.generation.texts.state import TextSetup
+from benchmark.core.generation.texts.steps import begin as begin_texts
+from benchmark.core.generation.texts.translating import texts_to_translate
 from benchmark.models import (
     BaselineEntry,
     Endpoint,
@@ -53,7 +57,7 @@ from benchmark.models import (
     SharedBoard,
     SimilarDialogue,
 )
-from benchmark.services.generation.requests import start_generation
+from benchmark.services.generation.requests import create_generation, start_generation
 from benchmark.services.generation.templates import newest_templates
 from benchmark.services.inference.options import Options
 from reviews.models import (
@@ -169,6 +173,8 @@ def make_access_project() -> AccessProject:
         "toolset": head.toolset_revision.toolset.public_id,
         "generation": _generation(team, head).public_id,
         "generation_call": "1",
+        "translation": _translation(team, held, head).public_id,
+        "translation_text": "s1",
         "purpose": "question",
         "revision": head.public_id,
         "other_revision": other.public_id,
@@ -431,6 +437,17 @@ def _generation(team: Team, head: Revision) -> Generation:
         generation=made, number=1, purpose="first_task", template=template, model="m", prompt="Go."
     )
     return made
+
+
+def _translation(team: Team, source: Dialogue, head: Revision) -> Generation:
+    """A translation whose texts people write."""
+    texts = texts_to_translate(head.document(), head.toolset_revision.tools())
+    setup = TextSetup("one-zh", Purpose.TRANSLATION, "en", "zh", texts)
+    return create_generation(
+        actor=team.administrator, project=team.project, name=setup.name, players={}, work=False, kind="translation",
+        source=source, toolset_revision=head.toolset_revision, language="zh", setup=setup.to_json(),
+        state=begin_texts(setup).to_json(),
+    )  # fmt: skip
 
 
 def _scores(release: Release, person: User) -> dict[str, str]:

@@ -56,6 +56,16 @@ api-feedback-dispute                  401 405 405 405 405 405 405   401 404 404 
 api-feedback-list                     401 404 404 200 200 200 200   401 405 405 405 405 405 405
 api-feedback-reply                    401 405 405 405 405 405 405   401 404 404 201 404 404 201
 api-field-list                        401 404 404 200 200 200 200   401 404 404 403 403 403 200
+api-generation                        401 404 404 200 200 200 200   401 405 405 405 405 405 405
+api-generation-act                    401 405 405 405 405 405 405   401 404 404 422 422 422 422
+api-generation-answers                401 404 404 403 403 403 200   401 405 405 405 405 405 405
+api-generation-claim                  401 405 405 405 405 405 405   401 404 404 201 201 201 201
+api-generation-continue               401 405 405 405 405 405 405   401 404 404 403 403 403 202
+api-generation-heartbeat              401 405 405 405 405 405 405   401 404 404 409 409 409 409
+api-generation-list                   401 404 404 200 200 200 200   401 404 404 403 403 403 202
+api-generation-next                   401 405 405 405 405 405 405   401 404 404 204 204 204 204
+api-generation-pause                  401 405 405 405 405 405 405   401 404 404 403 403 403 200
+api-generation-release                401 405 405 405 405 405 405   401 404 404 204 204 204 204
 api-goal                              401 404 404 200 200 200 200   401 404 404 200 200 200 200
 api-goal-list                         401 404 404 403 403 200 200   401 404 404 403 403 403 200
 api-gold                              401 404 404 403 403 200 200   401 405 405 405 405 405 405
@@ -202,6 +212,7 @@ similar-settings                      in  404 404 403 403 403 200   in  404 404 
 similar-group                         in  404 404 403 403 200 200   in  404 404 405 405 405 405
 composite-list                        in  404 404 403 403 403 200   in  404 404 403 403 403 200
 construct-cases                       in  404 404 403 403 403 200   in  404 404 403 403 403 200
+sample-trajectories                   in  404 404 403 403 403 200   in  404 404 403 403 403 422
 decision-tree                         in  404 404 200 200 200 200   in  404 404 422 422 422 422
 dialogue                              in  404 404 200 200 200 200   in  404 404 405 405 405 405
 dialogue-comment                      in  404 404 405 405 405 405   in  404 404 302 302 302 302
@@ -226,6 +237,7 @@ training-new                          in  404 404 403 403 403 200   in  404 404 
 training-person                       in  404 404 403 200 200 200   in  404 404 403 403 403 302
 training-result                       in  404 404 200 404 200 200   in  404 404 405 405 405 405
 training-settings                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+past-take-over                        in  404 404 405 405 405 405   in  404 404 403 403 403 409
 variant                               in  404 404 404 404 404 404   in  404 404 405 405 405 405
 variant-make                          in  404 404 405 405 405 405   in  404 404 403 403 403 302
 variant-match                         in  404 404 405 405 405 405   in  404 404 403 403 404 404
@@ -272,8 +284,14 @@ home                                  in  200 200 200 200 200 200   in  405 405 
 generation                            in  404 404 200 200 200 200   in  404 404 422 422 422 422
 generation-call                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 generation-figures                    in  404 404 403 403 403 200   in  404 404 405 405 405 405
+generation-heartbeat                  in  404 404 405 405 405 405   in  404 404 409 409 409 409
+generation-layers                     in  404 404 405 405 405 405   in  404 404 403 403 403 302
+generation-next                       in  404 404 405 405 405 405   in  404 404 302 302 302 302
 generation-list                       in  404 404 200 200 200 200   in  404 404 405 405 405 405
 generation-records                    in  404 404 403 403 403 200   in  404 404 405 405 405 405
+generation-text                       in  404 404 200 200 200 200   in  404 404 422 422 422 422
+translate-dialogue                    in  404 404 403 403 403 200   in  404 404 403 403 403 422
+renew-variant                         in  404 404 403 403 403 404   in  404 404 403 403 403 404
 generation-start                      in  404 404 403 403 403 200   in  404 404 403 403 403 422
 prompt                                in  404 404 403 403 403 200   in  404 404 403 403 403 422
 prompt-list                           in  404 404 403 403 403 200   in  404 404 405 405 405 405
@@ -459,6 +477,14 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "api-errata-link": {"public_id": "release"},
     "api-erratum-add": {"public_id": "release"},
     "api-import-repeat": {"public_id": "import"},
+    "api-generation": {"public_id": "generation"},
+    "api-generation-act": {"public_id": "generation"},
+    "api-generation-answers": {"public_id": "generation"},
+    "api-generation-claim": {"public_id": "generation"},
+    "api-generation-continue": {"public_id": "generation"},
+    "api-generation-heartbeat": {"public_id": "generation"},
+    "api-generation-pause": {"public_id": "generation"},
+    "api-generation-release": {"public_id": "generation"},
     "api-inference": {"public_id": "inference"},
     "api-inference-cancel": {"public_id": "inference"},
     "api-inference-continue": {"public_id": "inference"},
@@ -551,6 +577,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "dialogue": {"public_id": "dialogue"},
     "example": {"public_id": "example"},
     "example-mark": {"public_id": "dialogue"},
+    "past-take-over": {"public_id": "dialogue"},
     "variant": {"public_id": "dialogue", "other": "dialogue"},
     "variant-make": {"public_id": "dialogue"},
     "variant-match": {"public_id": "dialogue"},
@@ -576,7 +603,11 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "erratum-decide": {"public_id": "release", "report": "erratum_report"},
     "generation": {"public_id": "generation"},
     "generation-call": {"public_id": "generation", "number": "generation_call"},
+    "generation-heartbeat": {"public_id": "generation"},
     "generation-records": {"public_id": "generation"},
+    "generation-text": {"public_id": "translation", "key": "translation_text"},
+    "translate-dialogue": {"public_id": "dialogue"},
+    "renew-variant": {"public_id": "dialogue", "other": "dialogue"},
     "gold-item": {"public_id": "gold"},
     "gold-retire": {"public_id": "gold"},
     "import-cancel": {"public_id": "import"},
@@ -628,6 +659,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-comment-list": {"anchor": "/tasks/t1", "text": "Is this so?"},
     "api-endpoint-list": {"name": "Remote", "base_url": "https://models.example.org/v1"},
     "api-erratum-add": {"item": "none", "severity": "minor", "reason": "The city is wrong."},
+    "api-generation-act": {"act": "retry", "seen": 0},
+    "api-generation-list": {"toolset": "$toolset", "policies": ["chat"]},
     "api-inference-list": {"endpoint": "$endpoint", "model": "m"},
     "api-erratum-confirm": {"severity": "minor", "reason": "The city is wrong."},
     "api-erratum-decline": {"reason": "The city is right."},

@@ -232,7 +232,7 @@ def make_dialogue(
         dialogue=dialogue, number=1, toolset_revision=toolset, content=text, content_hash=dialogue.content_hash
     )
     findings = check_document(document, toolset, project=project, stage="import")
-    dialogue.head = revision
+    dialogue.head, dialogue.toolset_id = revision, toolset.toolset_id
     denormalise(dialogue, document, findings)
     dialogue.save()
     dialogue.findings.bulk_create(finding_rows(dialogue, revision, findings))
@@ -255,6 +255,9 @@ def make_dialogues(project: Project, count: int, **fields: Any) -> list[Dialogue
             policies=",single_tool,",
             topologies=",single,",
             information=",explicit,",
+            topology_tally="single:1",
+            information_tally="explicit:1",
+            toolset_id=toolset.toolset_id,
             language="en",
             task_count=1,
             call_count=1,

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 LISTS = [
     "api-assignment-list", "api-baseline-list", "api-comment-list", "api-dialogue-list", "api-draw-list",
     "api-endpoint-list", "api-entry-list", "api-erratum-report-list", "api-example-list",
-    "api-feedback-list", "api-gold-list",
+    "api-feedback-list", "api-generation-list", "api-gold-list",
     "api-guideline-acceptance-list",
     "api-guideline-version-list", "api-history-list", "api-import-list", "api-inference-list", "api-invitation-list",
     "api-job-list", "api-member-list", "api-model-run-compare-entry-list", "api-model-run-entry-list",

@@ -36,7 +36,7 @@ def test_an_annotator_reads_why_a_shared_view_with_a_tag_is_empty(team: Team, cl
     row = make_dialogue(team.project)
     change_tags(actor=team.administrator, dialogue=row, add=["hard"])
     path = reverse("dialogue-list", args=[team.project.slug])
-    why = "Only administrators and senior reviewers filter by tags and by colleagues."
+    why = "Only administrators and senior reviewers filter by tags, by colleagues and by layers."
     client.force_login(team.annotator)
     text = client.get(f"{path}?tag=hard").content.decode()
     assert why in text

@@ -11,6 +11,7 @@ from annotator.core.coverage import (
     Gap,
     by_switches,
     cells_of,
+    difficulties_of,
     expected,
     first_for_gaps,
     fold,
@@ -20,6 +21,7 @@ from annotator.core.coverage import (
     sequence_of,
     spreads_of,
     switches_of,
+    tally_of,
     uniformity,
     within,
 )
@@ -89,7 +91,9 @@ def test_uniformity_is_between_0_and_1_and_knows_no_order_or_scale(counts):
 
 
 def test_other_dimensions_count_tasks_or_dialogues():
-    found = fold("information", [(",explicit,,explicit,", "verified", 2), ("", "candidate", 5)])
+    tally = tally_of(["explicit", None, "partial_information", "", "explicit"])
+    assert (tally, tally_of([None])) == ("explicit:2|partial_information:1", "")
+    found = fold("information", [("explicit:2", "verified", 2), ("", "candidate", 5)])
     assert (found["verified"], found["candidate"]) == ({"explicit": 4}, {})
     found = fold("calls", [(9, "in_review", 1), (10, "pooled", 2), (200, "escalated", 3), (0, "rejected", 4)])
     assert (found["in_review"], found["rejected"]) == ({"9": 1, "10+": 5}, {"0": 4})
@@ -102,8 +106,8 @@ def test_what_is_released_and_reviewed_again_stays_and_nothing_counts_twice():
         "candidate": Counter(chat=1), "in_review": Counter(chat=2), "verified": Counter(chat=3, clarify=1),
         "rejected": Counter(chat=9), "released": Counter(chat=2, clarify=4),
     }  # fmt: skip
-    assert reached(counts) == {"chat": 3, "clarify": 4}
-    assert expected(counts) == {"chat": 6, "clarify": 4}
+    assert reached(counts, Counter(chat=2)) == {"chat": 5, "clarify": 1}
+    assert expected(counts) == {"chat": 6, "clarify": 1}
 
 
 def test_what_is_released_and_all_in_review_again_is_expected_once():
@@ -124,3 +128,15 @@ def test_waiting_dialogues_fill_gaps_once():
     gaps = [Gap("chat", 0, 1), Gap("chat,clarify", 1, 3)]
     waiting = ["clarify", "chat,chat", "chat", "chat,clarify,chat", "chat,clarify", "chat,clarify"]
     assert first_for_gaps(gaps, enumerate(waiting)) == [1, 3, 4]
+
+
+def test_difficulties_are_short_labels_of_the_dialogue_and_its_tasks():
+    tasks = [
+        {"id": f"t{n}", "steps": [], "labels": {"difficulty": value}} for n, value in enumerate(["hard", 3, "x" * 61])
+    ]
+    tasks += [{"id": "t9", "steps": [], "labels": {"difficulty": ["a", "b"]}}, {"id": "t10", "steps": []}]
+    document = {"labels": {"difficulty": "hard"}, "tasks": tasks}
+    assert difficulties_of(document) == ["hard", "hard", "3"]
+    assert tally_of(difficulties_of(document)) == "3:1|hard:2"
+    assert fold("difficulty", [("3:1|hard:2", "verified", 2)])["verified"] == {"3": 2, "hard": 4}
+    assert tally_of(f"{n:050}" for n in range(9)) == ""

@@ -403,7 +403,7 @@ def test_a_version_that_came_second_is_kept_beside_the_other(admin, team):
         ({"text": "x" * 200_001, "seen": "0"}, "at most 200000 characters"),
         ({"text": "Fine.", "note": "x" * 10_000, "seen": "0"}, "at most 200 characters"),
         ({"text": "Fine.", "seen": "x"}, "whole number"),
-        ({"text": "Fine.", "seen": "-1"}, "greater than or equal to 0"),
+        ({"text": "Fine.", "seen": "-1"}, "Enter a whole number, 0 or more."),
         ({"text": "Fine."}, "This field is required"),
     ],
     ids=lambda value: str(value)[:40],

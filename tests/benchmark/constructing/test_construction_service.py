@@ -136,7 +136,7 @@ def test_a_source_that_becomes_a_known_answer_is_left_out(team: Team, monkeypatc
     with_sources(team)
     found = Construction(ALL.options)
     Dialogue.objects.filter(external_id="ferry").update(gold_role="answer")
-    runner._make(team.project, ALL, ["ferry", "late"], found)
+    runner.make_cases(team.project, ALL, ["ferry", "late"], found)
     assert found.made == []
     assert found.refused == [
         ("ferry", "It is no longer in the list of sources."),
@@ -144,7 +144,7 @@ def test_a_source_that_becomes_a_known_answer_is_left_out(team: Team, monkeypatc
     ]
     # After that, until the cases are published, its gold items are retired.
     Dialogue.objects.filter(external_id="ferry").update(gold_role="")
-    runner._make(team.project, ALL, ["ferry"], found)
+    runner.make_cases(team.project, ALL, ["ferry"], found)
     store_cases(actor=team.administrator, project=team.project, found=found)
     source = Dialogue.objects.get(external_id="ferry")
     Dialogue.objects.filter(pk=source.pk).update(gold_role="answer")

@@ -15,6 +15,7 @@ from benchmark.models import CoverageTarget, Release
 from benchmark.services.coverage.counting import needed_next, read_coverage
 from benchmark.services.coverage.handing_out import plan_needed_first
 from benchmark.services.coverage.targets import change_target, read_targets
+from benchmark.services.runs.withdrawn import reopen_item
 from benchmark.services.stored_files import full_path
 from reviews.models import Slot, SlotState
 from reviews.services.assignments.plans import confirm_plan
@@ -30,7 +31,7 @@ def test_all_sequences_of_four_tasks_give_1024_entries(team, django_assert_max_n
     for row, sequence in zip(rows, [cell for cell in CELLS if level_of(cell) == 4], strict=True):
         row.sequence = sequence
     Dialogue.objects.bulk_update(rows, ["sequence"])
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(4):
         found = read_coverage(project=team.project)
     assert found.reached.total() == 1024
     assert {cell: found.reached[cell] for cell in CELLS} == {cell: 4 ** (4 - level_of(cell)) for cell in CELLS}
@@ -154,15 +155,24 @@ def test_a_release_says_what_it_covers_and_its_dialogues_stay_released(team):
     assert levels["2"] == {"cells": 16, "covered": 1, "entries": 1, "uniformity": 0.0}
     # ln 2 / ln 340
     assert levels["all"] == {"cells": 340, "covered": 2, "entries": 2, "uniformity": 0.1189}
-    Dialogue.objects.filter(pk=dialogue.pk).update(status="in_review")
+    reopen_item(actor=team.administrator, item=release.items.get(), reason="An error was reported.")
     found = read_coverage(project=team.project)
+    assert Dialogue.objects.get(pk=dialogue.pk).status != "verified"
     assert (found.version, found.reached) == ("1.0", dict.fromkeys(cells, 1))
-    assert found.counts["in_review"] == dict.fromkeys(cells, 1)
+    assert found.counts["candidate"] + found.counts["in_review"] == dict.fromkeys(cells, 1)
+    # A released dialogue counts by what it is now, and beside others that are verified but not released.
+    labelled(team, "single_tool", status="verified")
+    assert read_coverage(project=team.project).reached == {"single_tool": 2, "single_tool,chat": 1}
+    for dimension, value in (("tasks", "2"), ("language", "en"), ("information", "explicit"), ("topology", "single")):
+        assert read_coverage(project=team.project, dimension=dimension).reached[value] >= 1
     frozen = {key: value for key, value in release.frozen.items() if key != "coverage"}
     Release.objects.filter(pk=release.pk).update(frozen=frozen)
     found = read_coverage(project=team.project)
     assert found.uncounted
-    assert not found.reached
+    assert not found.counts["released"]
+    assert found.reached["single_tool"] == 2
+    Dialogue.objects.filter(pk=dialogue.pk).update(status="rejected")
+    assert read_coverage(project=team.project).reached == {"single_tool": 1}
 
 
 def test_waiting_dialogues_that_fill_gaps_are_handed_out_first(team):

@@ -362,6 +362,7 @@ LONG = 100_000
 SHORT = {
     "annotator.core.comparison.variant_values._QUANTITY": ("fullmatch", LONG),
     "annotator.core.checks.observations._ERROR_TEXT": ("match", LONG),
+    "benchmark.core.generation.texts.reading._QUANTITIES": ("fullmatch", LONG),
     "annotator.core.checks.placeholders._WHOLE_VALUE": ("fullmatch", 260),
     "annotator.core.constraints.sentence_claims._BETWEEN": ("finditer", claims.MAX_LENGTH),
     "annotator.core.constraints.sentence_claims._UPPER": ("finditer", claims.MAX_LENGTH),

@@ -78,7 +78,8 @@ def test_recorded_answers_give_the_same_candidates_again(team, files, tmp_path):
 
 def test_an_interrupted_run_goes_on(team, files, monkeypatch):
     make_toolset(team.project, TOOLS, "trips")
-    original, calls = stepping._store_answer, []
+    monkeypatch.setattr(stepping, "_AT_ONCE", 5)
+    original, calls = stepping._count, []
 
     def dies(*arguments, **more):
         calls.append(None)
@@ -87,10 +88,11 @@ def test_an_interrupted_run_goes_on(team, files, monkeypatch):
         return original(*arguments, **more)
 
     with monkeypatch.context() as patched:
-        patched.setattr(stepping, "_store_answer", dies)
+        patched.setattr(stepping, "_count", dies)
         with pytest.raises(KeyboardInterrupt):
             generate(team, files)
-    assert ModelCall.objects.filter(state="answered").count() == 11
+    # Four answers of the first, and five of the second; what followed was rolled back.
+    assert ModelCall.objects.count() == ModelCall.objects.filter(state="answered").count() == 9
     assert generate(team, files)[0]["done"] == 3
     assert ModelCall.objects.filter(state="answered").count() == ModelCall.objects.count()
 
@@ -101,7 +103,7 @@ def test_a_missing_answer_pauses_with_a_sentence(team, files):
     files[1].write_bytes(b"".join(lines[:6]))
     told, said, code = generate(team, files)
     assert (told["done"], told["paused"], code) == (1, 2, 1)
-    assert "The file has no answer to request" in said
+    assert "There is no recorded answer to request" in said
     files[1].write_bytes(b"".join(lines))
     assert generate(team, files)[0]["done"] == 3
 

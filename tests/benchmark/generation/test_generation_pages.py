@@ -142,7 +142,7 @@ def test_people_reject_write_change_and_go_back(team, pages, generation):
     # The file has no second set of requests, so that a person writes one.
     generation = work(generation)
     assert generation.status == "paused"
-    assert "No recorded answer is left" in pages.text("generation", generation.public_id)
+    assert "There is no recorded answer to request" in pages.text("generation", generation.public_id)
     assert [one["total"] for one in pages.get("generation-figures").context["figures"].rejections] == [3]
     assert "Write in English" in pages.act(generation, "write", 422, text="今天格拉茨的天气怎么样？需要带伞吗？")
     pages.act(generation, "write", text="What will the weather be like in Graz on Friday?")
@@ -176,6 +176,7 @@ def test_what_was_gone_back_over_is_not_counted(team, pages, generation):
     annotator.act(generation, "choose", candidate="c1", text=text)
     pages.act(generation, "stop")
     pages.act(generation, "back", events=1)
+    pages.act(generation, "release")
     # The administrator's pause lasts.
     annotator.act(generation, "choose", candidate="c1", text=text)
     generation.refresh_from_db()
@@ -256,7 +257,7 @@ def test_a_running_generation_is_polled_and_stops_polling(pages, form):
         ({"relations_2": ["long_range_dependency"]}, "A long-range dependency needs two tasks before it."),
         ({"planner_model": "m"}, "Choose the endpoint of this model."),
         ({"policy_1": "dance"}, "Select a valid choice."),
-        ({"retries": 99}, "less than or equal to 10"),
+        ({"retries": 99}, "Enter a whole number from 0 to 10."),
         ({"all_endpoint": "nowhere"}, "Select a valid choice."),
         ({"cost_budget": "1"}, "A limit on the cost needs the prices of the tokens."),
         ({"records": SimpleUploadedFile("a.jsonl", b'{"answer": 1}')}, "Line 1 of the recorded answers"),
@@ -289,7 +290,7 @@ def test_people_can_play_all_roles(pages, form):
 
 
 def test_the_list_is_filtered(pages, generation):
-    assert [row.name for row, cell in pages.get("generation-list").context["rows"]] == ["trip"]
+    assert [row.name for row, *_ in pages.get("generation-list").context["rows"]] == ["trip"]
     listed = pages.get("generation-list", data={"status": "waiting", "cell": "single_tool,clarify"})
     assert "Single-tool → Clarify" in listed.content.decode()
     assert pages.get("generation-list", data={"status": "done"}).context["rows"] == []

@@ -126,7 +126,7 @@ def test_the_demos_cases_go_the_same_way(team: Team, monkeypatch: pytest.MonkeyP
     states = {case.external_id: (case.status, case.stage) for case in Dialogue.objects.filter(project=team.project)}
     assert states["pilot-02"] == (DialogueStatus.ESCALATED, "settlement")
     assert states["tide-03"] == states["fee-01"] == (DialogueStatus.IN_REVIEW, "validators")
-    assert states["wind-01"] == states["arrival-01-s5"] == (DialogueStatus.IN_REVIEW, "data")
+    assert states["wind-01"] == states["berth-01-s5"] == (DialogueStatus.IN_REVIEW, "data")
     release = Release.objects.get(project=team.project)
     assert (release.state, release.item_count) == ("frozen", 5)
     nothing_new(team, release, 5)

@@ -4,8 +4,8 @@ from unittest.mock import patch
 
 import pytest
 
-from annotator.errors import Denied
-from annotator.models import Dialogue, Event, Job, JobState
+from annotator.errors import Conflict, Denied
+from annotator.models import Dialogue, Event, Job, JobState, Project
 from annotator.models.content import DialogueStatus
 from annotator.services.history.events import broken_links
 from annotator.services.jobs import jobs
@@ -15,7 +15,17 @@ from reviews.services.protocols.versions import adopt_protocol
 from reviews.services.sampling import draws
 from reviews.services.sampling.draws import close_population_and_draw, draw_where_upstream_is_done, recompute_draw
 from reviews.services.statistics.counters import recount, stored_counters
-from tests.factories import Team, begin, changed, claim_and_submit, current, make_dialogue, make_item
+from tests.factories import (
+    Team,
+    adopt_c3,
+    begin,
+    changed,
+    claim_and_submit,
+    current,
+    make_dialogue,
+    make_item,
+    make_team,
+)
 
 pytestmark = pytest.mark.django_db
 TEAM = {"annotators": 4}
@@ -181,6 +191,22 @@ def test_the_program_draws_once_nothing_is_left_upstream(team: Team) -> None:
     assert (drawn.actor, drawn.population_size) == (None, 2)
     assert item.pk in set(drawn.items.values_list("dialogue", flat=True))
     assert draw_where_upstream_is_done() == 0
+
+
+def test_the_refusal_of_one_project_stops_no_other(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    approved(team)
+    other = make_team("other", **TEAM)
+    adopt_c3(other)
+    approved(other)
+
+    def refuses(*, project: Project, actor: None, stage: str) -> Draw | None:
+        if project == team.project:
+            raise Conflict("Not now.")
+        return close_population_and_draw(actor=actor, project=project, stage=stage)
+
+    monkeypatch.setattr(draws, "close_population_and_draw", refuses)
+    assert draw_where_upstream_is_done() == 1
+    assert Draw.objects.get().project == other.project
 
 
 def test_escalations_do_not_hold_the_draw_up(team: Team) -> None:

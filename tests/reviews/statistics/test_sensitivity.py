@@ -87,9 +87,9 @@ def test_a_test_enters_the_estimate_and_leaves_it_when_it_is_taken_back(team: Te
     ("typed", "words"),
     [
         ({"known": "5", "found": "6"}, "Enter how many of the 5 known errors the reviewers noticed, from 0 to 5."),
-        ({"known": "0", "found": "0"}, "greater than or equal to 1"),
+        ({"known": "0", "found": "0"}, "Enter a whole number from 1 to 100,000."),
         ({"known": "", "found": ""}, "This field is required"),
-        ({"known": "999999999999", "found": "1"}, "less than or equal to 100000"),
+        ({"known": "999999999999", "found": "1"}, "Enter a whole number from 1 to 100,000."),
         ({"known": "5", "found": "1", "stage": "cross_check"}, "Select a valid choice"),
     ],
 )

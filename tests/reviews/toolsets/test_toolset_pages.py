@@ -301,7 +301,7 @@ def test_functions_are_chosen_with_a_seed_and_saved_as_a_toolset(team: Team) -> 
     assert browser.post("toolset-import", details | {"tools": one.context["text"]}).status_code == 302
     for wrong, sentence in (
         ("must=smoke", "There is no function named smoke."),
-        ("count=0", "greater than or equal to 1"),
+        ("count=0", "Enter a whole number from 1 to"),
         (f"toolset={toolset.public_id}", "Choose either a category or a toolset."),
         ("category=", "Choose either a category or a toolset."),
     ):
