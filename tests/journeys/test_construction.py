@@ -100,9 +100,10 @@ def test_an_openapi_document_becomes_a_verified_dialogue_that_fills_a_gap(
     generation = Generation.objects.get()
     work(generation)
 
-    # Somebody chooses a request and changes it; the other roles go on.
+    # Somebody claims the choice of the request and changes one; the other roles go on.
     expect(page.get_by_role("heading", name="Choose the request of task 1")).to_be_visible()
     check_accessibility(page)
+    page.get_by_role("button", name="Claim").click()
     request = page.get_by_role("textbox", name="Request 1")
     request.fill(request.input_value().replace("?", ", please?"))
     with page.expect_navigation():
