@@ -47,7 +47,7 @@ class GenerationInputSerializer(BudgetInputSerializer):
 
     toolset = StrictCharField(
         max_length=20, required=False, allow_blank=True, default="",
-        help_text="The public id of a toolset; its newest revision is used. With “past”, its tools are used instead.",
+        help_text="The public id of a toolset; its newest revision is used. Name it, or “past”, whose tools are used.",
     )  # fmt: skip
     past = StrictCharField(
         max_length=20, required=False, allow_blank=True, default="",
@@ -80,12 +80,6 @@ class GenerationInputSerializer(BudgetInputSerializer):
         max_length=MAX_FILE, required=False, allow_blank=True, default="", trim_whitespace=False,
         help_text="JSON lines of recorded answers, instead of players.",
     )  # fmt: skip
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a toolset beside a dialogue to continue, whose tools are used, and neither of them."""
-        if bool(attrs["toolset"]) == bool(attrs["past"]):
-            raise serializers.ValidationError({"toolset": _("Name either a toolset or a dialogue to continue.")})
-        return attrs
 
     def validate_players(self, players: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Refuse two models for one role."""

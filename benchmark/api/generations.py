@@ -17,7 +17,7 @@ from annotator.api.pagination import KeysetPagination, answer_page
 from annotator.api.rendering import FileNegotiation
 from annotator.api.views import FILE, NOT_FOUND, REFUSALS, actor, administered_project
 from annotator.core.scopes import Scope
-from annotator.errors import Hidden
+from annotator.errors import Hidden, Invalid
 from annotator.models import Dialogue, Project, ToolsetRevision, User
 from annotator.services.access.permissions import load_dialogue, load_project
 from annotator.services.toolsets.details import load_toolset, newest
@@ -72,6 +72,8 @@ class GenerationList(APIView):
         """Start to generate a dialogue: poll it until it waits, is paused or has ended."""
         project = administered_project(request, slug)
         sent = read_fields(shapes.GenerationInputSerializer, request)
+        if bool(sent["toolset"]) == bool(sent["past"]):
+            raise Invalid(_("Name either a toolset or a dialogue to continue."), field="toolset")
         past = _past(actor(request), project, sent["past"])
         given: dict[str, Any] = {
             "actor": actor(request), "project": project, "setup": _setup(sent, past), "chooser": sent["chooser"],

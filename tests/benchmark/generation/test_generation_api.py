@@ -118,7 +118,7 @@ def test_a_verified_dialogue_is_continued_with_its_tools(team, base, body):
     assert admin.get(base).json()["results"][-1]["past"] == past.public_id
     later = fresh(made(team, "two", "single_tool", "chat", past=past))
     for wrong, status in (
-        ({"past": "none"}, 404), ({"past": ""}, 400), ({"toolset": body["toolset"]}, 400),
+        ({"past": "none"}, 404), ({"past": ""}, 422), ({"toolset": body["toolset"]}, 422),
         ({"policies": ["chat", "chat"]}, 422), ({"policies": ["single_tool"]}, 422), ({"past": later.public_id}, 409),
     ):  # fmt: skip
         answer = admin.send(base, cell | wrong)
