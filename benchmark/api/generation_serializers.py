@@ -121,7 +121,7 @@ class GenerationContinueInputSerializer(BudgetInputSerializer):
 
 
 class GenerationClaimSerializer(serializers.Serializer[Any]):
-    """Who has claimed it, and until when."""
+    """The claim: its holder, and when it expires."""
 
     person = serializers.CharField(source="person.public_id")
     expires_at = serializers.DateTimeField()
@@ -133,7 +133,7 @@ class GenerationSerializer(serializers.ModelSerializer[Generation]):
     policies = serializers.SerializerMethodField()
     toolset = serializers.CharField(source="toolset_revision.toolset.public_id")
     reason = serializers.SerializerMethodField(help_text="Why it waits, is paused or has failed; blank if unknown.")
-    claim = serializers.SerializerMethodField(help_text="Null if nobody has claimed it.")
+    claim = serializers.SerializerMethodField(help_text="Null: unclaimed.")
     job = JobStateSerializer(allow_null=True, help_text="The latest job that works on it.")
     dialogue = serializers.CharField(
         source="dialogue.public_id", default=None, allow_null=True, help_text="What it has become."

@@ -98,7 +98,7 @@ def hold(*, actor: User, generation: Generation) -> GenerationClaim:
 
 
 def heartbeat(*, actor: User, generation: Generation) -> GenerationClaim:
-    """Extend the actor's claim. An expired one continues if nobody else has claimed the generation.
+    """Extend the actor's claim. An expired one continues while the generation is unclaimed.
 
     Raises Conflict for a claim that has ended.
     """
@@ -140,7 +140,7 @@ def end_claim(generation: Generation, state: ClaimState = ClaimState.SUBMITTED) 
 
 
 def live_claim(generation: Generation) -> GenerationClaim | None:
-    """Return the claim on a generation with its person, also one whose time is over and that nobody else wanted."""
+    """Return the claim on a generation with its person, also an expired one that is not replaced."""
     live = live_claims().filter(generation=generation).select_related("generation__project")
     return live.defer("generation__state", "generation__setup").first()
 

@@ -1,4 +1,4 @@
-"""Proposed requests that nearly repeat what is there, so that nobody chooses one without knowing."""
+"""Proposed requests that nearly repeat what is there: people see it before they choose."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

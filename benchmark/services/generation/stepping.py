@@ -37,7 +37,7 @@ from benchmark.services.inference.options import Options
 
 #: Opens a transaction that is rolled back if the work is no longer this worker's.
 Transaction = Callable[[], AbstractContextManager[Any]]
-#: Recorded answers that are used in one transaction, while nobody else can change the generation.
+#: Recorded answers that are used in one transaction, which locks the generation.
 _AT_ONCE = 100
 #: Tokens of a reply, where no option limits them, as far as the budget needs to know in advance.
 _REPLY_TOKENS = 1_000
