@@ -175,6 +175,8 @@ def check_accessibility() -> Callable[..., None]:
     axe = Axe()
 
     def check(page: "Page", *, schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")) -> None:
+        # A page that has just been opened may have no element yet, which axe cannot read.
+        page.wait_for_load_state()
         if not page.evaluate("'axe' in window"):
             page.evaluate(axe.axe_script)
         violations = []

@@ -62,6 +62,7 @@ def test_an_openapi_document_becomes_a_verified_dialogue_that_fills_a_gap(
     # Its review: two people independently, then a senior reviewer.
     page.goto(reverse("toolset-review", args=[slug]))
     page.get_by_role("button", name="Start the review of toolsets").click()
+    expect(page.get_by_role("button", name="Send 1 toolset to review")).to_be_visible()
     check_accessibility(page)
     page.get_by_role("button", name="Send 1 toolset to review").click()
     expect(page.locator("#toasts")).to_contain_text("1 toolset sent to review.")

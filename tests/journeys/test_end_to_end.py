@@ -97,6 +97,7 @@ def create_project(journey: Journey, window: BrowserWindow) -> Project:
     page = window.page
     page.get_by_role("link", name="Projects").click()
     page.get_by_role("link", name="New project").first.click()
+    expect(page.get_by_label("Name")).to_be_visible()
     journey.look(window)
     page.get_by_label("Name").fill("Everyday tools")
     page.locator("main [data-primary]").click()
@@ -124,6 +125,7 @@ def invite_amina(journey: Journey, window: BrowserWindow) -> BrowserWindow:
     expect(hers.page.get_by_role("heading", name="Join Everyday tools")).to_be_visible()
     journey.look(hers)
     hers.page.get_by_role("button", name="Create account").click()
+    expect(hers.page.get_by_label("Username")).to_be_visible()
     journey.look(hers)
     hers.page.get_by_label("Username").fill("amina")
     hers.page.get_by_label("Email").fill("amina@example.org")
@@ -160,6 +162,7 @@ def upload(journey: Journey, window: BrowserWindow, file: Path, native_format: s
     page = window.page
     page.locator(".topbar summary", has_text="Project:").click()
     page.get_by_role("link", name="Imports", exact=True).first.click()
+    expect(page.get_by_label("Candidate file")).to_be_visible()
     journey.look(window)
     page.get_by_label("Candidate file").set_input_files(file)
     page.get_by_label("Format").select_option(native_format)

@@ -21,6 +21,7 @@ def test_pasted_people_get_links_to_copy_and_a_file(open_page, check_accessibili
     page = open_page(team.administrator)
     page.goto(f"/p/{team.project.slug}/people/")
     page.get_by_role("link", name="Invite many people").click()
+    expect(page.get_by_label("People", exact=True)).to_be_visible()
     check_accessibility(page)
     page.get_by_label("People", exact=True).fill(PASTED)
     page.get_by_label("Annotator").check()
