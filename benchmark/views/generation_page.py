@@ -67,7 +67,7 @@ def generation_detail(request: PageRequest, public_id: str) -> HttpResponse:
     context = _context(request, generation, busy=busy)
     typed = {name: request.POST.get(name, "") for name in _TYPED}
     context |= _words(context["view"]) | {"refused": refused, "typed": typed, "budget": budget}
-    # Who has lost the claim keeps what they have typed.
+    # People who have lost the claim keep what they have typed.
     context["acts"] = context["mine"] or (refused is not None and typed["act"] in _ACTS)
     status = 409 if isinstance(refused, Conflict) else 422 if refused or budget.errors else 200
     return render(request, "benchmark/generation/page.html", context, status=status)

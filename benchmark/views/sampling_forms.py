@@ -36,7 +36,7 @@ class SamplingForm(WriterForm):
     )  # fmt: skip
 
     without_model = _("People, or recorded answers")
-    # Attempts have their own retries, and nobody looks at texts.
+    # Attempts have their own retries, and there are no texts to look at.
     retries: Any = None
     look: Any = None
 

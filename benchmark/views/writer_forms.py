@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from annotator.presentation.components.labels import LABELS
+from annotator.views.number_fields import DecimalNumberField, WholeNumberField
 from benchmark.core.generation.state import MAX_RETRIES
 from benchmark.services.generation.requests import Player
 from benchmark.views.inference_forms import BudgetForm
@@ -19,9 +20,9 @@ class WriterForm(BudgetForm):
 
     endpoint = forms.ChoiceField(required=False, label=_("Endpoint"))
     model = forms.CharField(required=False, max_length=120, label=_("Model"))
-    input_price = forms.DecimalField(label=_("Price of a million input tokens"), **_PRICE)
-    output_price = forms.DecimalField(label=_("Price of a million output tokens"), **_PRICE)
-    retries = forms.IntegerField(
+    input_price = DecimalNumberField(label=_("Price of a million input tokens"), **_PRICE)
+    output_price = DecimalNumberField(label=_("Price of a million output tokens"), **_PRICE)
+    retries = WholeNumberField(
         required=False, min_value=0, max_value=MAX_RETRIES, initial=2, label=_("Retries"),
         help_text=_("After an answer that is not accepted."),
     )  # fmt: skip

@@ -152,7 +152,7 @@ _SENTENCES = {
     "dialogue.variant_matched": gettext_noop("Same content as its variant %(variant)s"),
     "dialogue.joined_variants": gettext_noop("Variants in other languages added"),
     "dialogue.variant_made": gettext_noop("Copied from its variant %(variant)s, to be translated"),
-    "dialogue.imported": gettext_noop("Imported"),
+    "dialogue.imported": gettext_noop("Added to the project"),
     "dialogue.past_taken_over": gettext_noop("First tasks taken over from revision %(number)s of %(past)s"),
     "dialogue.translated_again": gettext_noop("Stale places translated again from its variant %(variant)s"),
     "dialogue.translated": gettext_noop("Translated by models and people"),
