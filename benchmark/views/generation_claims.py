@@ -1,23 +1,24 @@
 """Claiming generations: the next one, from My work; a given one, on its page; and the heartbeat of a claim."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from annotator.errors import Conflict, DomainError
 from annotator.models import Project, Role, User
 from annotator.views.pages import PageRequest, project_page
-from benchmark.core.generation.kinds import AnyState
-from benchmark.models import Generation, GenerationClaim
+from benchmark.models import Generation
 from benchmark.services.generation import claims
 from benchmark.services.generation.permissions import CONTRIBUTORS
-from benchmark.services.generation.reading import is_busy, load_generation
-from benchmark.services.generation.separation import read_separation
+from benchmark.services.generation.reading import load_generation
 from reviews.services.queue.progress import MANY
 from reviews.views.project import MoreWork
 from reviews.views.refused_claims import redirect_refused
@@ -51,40 +52,25 @@ def generation_heartbeat(request: PageRequest, public_id: str) -> HttpResponse:
     return HttpResponse(status=204)
 
 
-def claim_context(request: PageRequest, generation: Generation, state: AnyState) -> dict[str, Any]:
-    """Return what the page shows about the claim, and what acting would mean for the reviews."""
+def claim_context(request: PageRequest, generation: Generation) -> dict[str, Any]:
+    """Return what a page shows about the claim. A colleague's claim whose time is over counts no longer."""
     claim = claims.live_claim(generation)
     mine = claim is not None and claim.person_id == request.user.pk
-    separation = read_separation(actor=request.user, generation=generation, state=state)
+    if claim is not None and not mine and claim.expires_at <= timezone.now():
+        claim = None
     return {
-        "claim": claim, "mine": mine, "separation": separation,
-        # While models are asked, nobody can claim it.
-        "shows_claim": bool(claim or separation or not is_busy(generation)),
+        "claim": claim, "mine": mine,
         "may_release": claim is not None and (mine or Role.ADMINISTRATOR in request.roles),
         "heartbeat_url": reverse("generation-heartbeat", args=[request.project.slug, generation.public_id]),
     }  # fmt: skip
 
 
-def _claim(actor: User, generation: Generation) -> None:
-    claims.claim_generation(actor=actor, generation=generation)
-
-
-def _take_over(actor: User, generation: Generation) -> None:
-    claims.claim_generation(actor=actor, generation=generation, take_over=True)
-
-
-def _release(actor: User, generation: Generation) -> None:
-    claims.release_claim(actor=actor, generation=generation)
-
-
-#: What the buttons of the page do.
-CLAIM_ACTS = {"claim": _claim, "take_over": _take_over, "release": _release}
-
-
-def version_of(generation: Generation, claim: GenerationClaim | None) -> str:
-    """Return what changes whenever the page would show something else while models are asked."""
-    moment = generation.updated_at.timestamp()
-    return f"{generation.status}-{moment}-{generation.requests}-{claim.pk if claim else 0}"
+#: What the buttons of a page do.
+CLAIM_ACTS: dict[str, Callable[..., Any]] = {
+    "claim": claims.claim_generation,
+    "take_over": partial(claims.claim_generation, take_over=True),
+    "release": claims.release_claim,
+}
 
 
 def work_in_generations(actor: User, project: Project, roles: frozenset[Role]) -> MoreWork | None:

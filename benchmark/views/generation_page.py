@@ -1,32 +1,32 @@
 """The page of a generation: the conversation of its roles, and what people do in it."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
-from django_htmx.http import HttpResponseClientRefresh
 
-from annotator.errors import Conflict, DomainError, Invalid
-from annotator.models import Role, User
-from annotator.translation import translated
-from annotator.views.pages import PageRequest, project_page, read_notices, takes
+from annotator.models import User
+from annotator.views.pages import PageRequest, project_page, takes
 from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.purposes import Purpose
-from benchmark.models import CallState, Generation, GenerationStatus
+from benchmark.models import Generation
 from benchmark.services.generation import people
-from benchmark.services.generation.claims import live_claim
-from benchmark.services.generation.reading import is_busy, load_generation, read_state
+from benchmark.services.generation.reading import load_generation, read_state
 from benchmark.services.generation.repeats import Repeat, find_repeats
-from benchmark.services.generation.requests import continue_generation, pause_generation
 from benchmark.services.generation.revising import replace_plan
-from benchmark.views.generation_claims import CLAIM_ACTS, claim_context, version_of
-from benchmark.views.generation_parts import figures_of, number_of, text_of_form
+from benchmark.views.generation_parts import (
+    Act,
+    act_in,
+    number_of,
+    page_context,
+    progress_context,
+    text_of_form,
+    unchanged,
+)
 from benchmark.views.generation_view import GenerationView, present_generation, problem_of
-from benchmark.views.generations import cell_words, trail_of
-from benchmark.views.inference_forms import BudgetForm
+from benchmark.views.generations import cell_words
 from benchmark.views.paging import watches
 from benchmark.views.texts_page import texts_detail
 
@@ -43,63 +43,32 @@ def generation_detail(request: PageRequest, public_id: str) -> HttpResponse:
     generation = load_generation(actor=request.user, project=project, public_id=public_id)
     if generation.kind != Kind.DIALOGUE:
         return texts_detail(request, generation)
-    refused: DomainError | None = None
-    budget = BudgetForm(
-        request.POST if request.POST.get("act") == "continue" else None,
-        initial={"token_budget": generation.token_budget, "cost_budget": generation.cost_budget},
-    )
-    if request.method == "POST" and (not budget.is_bound or budget.is_valid()):
-        try:
-            _act(request, generation, budget)
-        except (Invalid, Conflict) as refusal:
-            name = refusal.details.get("field")
-            if budget.is_bound and name in budget.fields:
-                budget.add_error(name, refusal.sentence)
-            else:
-                refused = refusal
-        else:
-            return redirect("generation", slug=project.slug, public_id=public_id)
+    outcome = act_in(request, generation, _ACTS)
+    if outcome.done:
+        return redirect("generation", slug=project.slug, public_id=public_id)
+    if request.method == "POST":
         generation = load_generation(actor=request.user, project=project, public_id=public_id)
-    busy = is_busy(generation)
     if watches(request, "generation-state"):
-        return _watched(request, generation, busy=busy)
-    read_notices(request)
-    context = _context(request, generation, busy=busy)
-    typed = {name: request.POST.get(name, "") for name in _TYPED}
-    context |= _words(context["view"]) | {"refused": refused, "typed": typed, "budget": budget}
-    # People who have lost the claim keep what they have typed.
-    context["acts"] = context["mine"] or (refused is not None and typed["act"] in _ACTS)
-    status = 409 if isinstance(refused, Conflict) else 422 if refused or budget.errors else 200
-    return render(request, "benchmark/generation/page.html", context, status=status)
-
-
-def _watched(request: PageRequest, generation: Generation, *, busy: bool) -> HttpResponse:
-    """Answer a poll: nothing if the page shows what there is, and the whole page again when people can act."""
-    if not busy:
-        return HttpResponseClientRefresh()
-    if request.headers.get("X-Known") == version_of(generation, live_claim(generation)):
-        return HttpResponse(status=204)
-    context = _context(request, generation, busy=busy)
-    return render(request, "benchmark/generation/page.html#state", context | {"acts": False})
-
-
-def _context(request: PageRequest, generation: Generation, *, busy: bool) -> dict[str, Any]:
+        return unchanged(request, generation) or _watched(request, generation)
     state = read_state(generation)
-    ended = generation.status in (GenerationStatus.DONE, GenerationStatus.FAILED)
-    view = present_generation(generation, state, open_=not busy and not ended)
-    claimed = claim_context(request, generation, state)
-    return claimed | {
-        "project": request.project, "generation": generation, "view": view, "busy": busy, "ended": ended,
-        "reason": translated(generation.reason) if generation.reason else "",
-        "version": version_of(generation, claimed["claim"]),
+    shared = page_context(request, generation, state)
+    view = present_generation(generation, state, open_=not shared["busy"] and not shared["ended"])
+    typed = {name: request.POST.get(name, "") for name in _TYPED}
+    context = shared | _words(view) | {
+        "view": view, "refused": outcome.refused, "typed": typed, "budget": outcome.budget,
+        # People who have lost the claim keep what they have typed.
+        "acts": shared["mine"] or (outcome.refused is not None and typed["act"] in _ACTS),
         "candidates": _candidates(request, generation, view) if view.wait == "choose" else [],
-        "cell": cell_words(generation.cell), "figures": figures_of(generation),
-        "unanswered": not busy and generation.calls.filter(state=CallState.ASKED).exists(),
-        "players": generation.role_models.select_related("endpoint").order_by("pk"),
-        "is_admin": Role.ADMINISTRATOR in request.roles,
-        "can_continue": not busy and not ended and generation.status != GenerationStatus.WAITING,
-        "trail": trail_of(request.project, (generation.name, "")),
+        "cell": cell_words(generation.cell),
+        "result": (_("Open the dialogue"), generation.dialogue.get_absolute_url()) if generation.dialogue else None,
     }  # fmt: skip
+    return render(request, "benchmark/generation/page.html", context, status=outcome.status)
+
+
+def _watched(request: PageRequest, generation: Generation) -> HttpResponse:
+    view = present_generation(generation, read_state(generation), open_=False)
+    context = progress_context(request, generation) | {"view": view}
+    return render(request, "benchmark/generation/page.html#state", context)
 
 
 def _candidates(
@@ -133,22 +102,6 @@ def _words(view: GenerationView) -> dict[str, str]:
             "plan_label": _("Change the planner’s actions")}  # fmt: skip
 
 
-def _act(request: PageRequest, generation: Generation, budget: BudgetForm) -> None:
-    """Do what a form of the page asks for. Raises Invalid, Conflict and Denied."""
-    posted, actor = request.POST, request.user
-    act = posted.get("act", "")
-    if act in CLAIM_ACTS:
-        CLAIM_ACTS[act](actor, generation)
-    elif act == "stop":
-        pause_generation(actor=actor, generation=generation)
-    elif act == "continue":
-        continue_generation(actor=actor, generation=generation, budget=budget.budget, send_again="send_again" in posted)
-    elif act in _ACTS:
-        _ACTS[act](actor, generation, posted, number_of(posted, "seen"))
-    else:
-        raise Invalid(_("There is no such action on this page."), field="act")
-
-
 def _choose(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
     people.choose_candidate(
         actor=actor, generation=generation, candidate=posted.get("candidate", ""), text=text_of_form(posted), seen=seen
@@ -180,7 +133,7 @@ def _go_back(actor: User, generation: Generation, posted: QueryDict, seen: int) 
     people.go_back(actor=actor, generation=generation, events=number_of(posted, "events"), seen=seen)
 
 
-_ACTS: dict[str, Callable[[User, Generation, QueryDict, int], None]] = {
+_ACTS: dict[str, Act] = {
     "choose": _choose,
     "reject": _reject,
     "write": _write,

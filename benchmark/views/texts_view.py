@@ -59,11 +59,10 @@ class TextsView:
         return not self.state.waiting() and not self.state.accepted
 
 
-def present_texts(generation: Generation, state: TextState) -> TextsView:
-    """Arrange a translation or a rewriting for its page."""
+def present_texts(generation: Generation, state: TextState, *, by_model: bool) -> TextsView:
+    """Arrange a translation or a rewriting for its page. ``by_model``: whether a model is asked for its texts."""
     whos = {one["source"].get("who", "") for one in state.done.values()} - {""}
     people = {one.public_id: one for one in User.objects.filter(public_id__in=whos)}
-    by_model = generation.role_models.exists()
     lines = [present_text(state, one, people, by_model=by_model) for one in state.setup.texts[:SHOWN]]
     calls = list(list_calls(generation).defer("prompt", "answer", "template__content"))
     return TextsView(state, lines, len(state.done), max(len(state.setup.texts) - SHOWN, 0), calls)
