@@ -132,7 +132,7 @@ LABELS: dict[str, dict[str, Label]] = {
         "question": Label(_("Question to the user")),
         "answer": Label(_("Answer to the user")),
         "translation": Label(_("Translation of texts")),
-        "rewriting": Label(_("Rules in other words")),
+        "rewriting": Label(_("Sentences in other words")),
     },
     "proposal": {
         "chosen": Label(_("Chosen"), "good", "check"),
