@@ -1,14 +1,16 @@
-"""Shared by views: a signed-in user, a visible project, names of query parameters."""
+"""Shared by views: a signed-in user, a visible project, names of query parameters, refusals in forms."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from django.contrib.auth.decorators import login_required
+from django.forms import Form
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django_htmx.middleware import HtmxDetails
 
+from annotator.errors import DomainError
 from annotator.models import Project, Role, User
 from annotator.services.access.permissions import load_membership
 from annotator.services.notices.notices import mark_page_read
@@ -63,6 +65,12 @@ def takes(*names: str) -> Callable[[Callable[P, HttpResponseBase]], Callable[P, 
         return view
 
     return mark
+
+
+def add_refusal(form: Form, refusal: DomainError) -> None:
+    """Show a refusal beside the field that it names, if the form has that; otherwise above the form."""
+    name = refusal.details.get("field")
+    form.add_error(name if name in form.fields else None, refusal.sentence)
 
 
 def posted(request: HttpRequest) -> QueryDict | None:

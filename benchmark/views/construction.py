@@ -11,7 +11,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from annotator.errors import DomainError
 from annotator.models import Project
 from annotator.services.access.permissions import require_administrator
-from annotator.views.pages import PageRequest, project_page, takes
+from annotator.views.pages import PageRequest, add_refusal, project_page, takes
 from benchmark.services.constructing.requests import Preview, last_job, preview, start_constructing
 from benchmark.services.constructing.sources import list_sources
 from benchmark.services.inference.endpoints import list_endpoints
@@ -45,8 +45,7 @@ def construct_cases(request: PageRequest) -> HttpResponse:
                 return redirect("construct-cases", slug=project.slug)
             shown = preview(actor=request.user, project=project, request=asked)
         except DomainError as refusal:
-            name = refusal.details.get("field")
-            form.add_error(name if name in form.fields else None, refusal.sentence)
+            add_refusal(form, refusal)
     sources = list_sources(project, only_verified=False)
     context = {
         "project": project,

@@ -9,10 +9,11 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from annotator.core.schema.exact_json import loads
+from annotator.core.editing.json_text import JsonProblem, read_json
 from annotator.models import Dialogue, Project, Toolset, ToolsetRevision
 from annotator.presentation.components.labels import LABELS, words_of
-from annotator.views.number_fields import DecimalNumberField, WholeNumberField
+from annotator.translation import translated_text
+from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 from benchmark.core.generation.answers import MAX_MESSAGE
 from benchmark.core.generation.cells import (
@@ -30,7 +31,7 @@ from benchmark.core.generation.templates import MAX_SOURCE
 from benchmark.models import Chooser
 from benchmark.services.generation.requests import Player
 from benchmark.services.inference import options as limits
-from benchmark.views.inference_forms import BudgetForm
+from benchmark.views.inference_forms import BudgetForm, price_field
 from reviews.services.protocols.versions import current_protocol
 from reviews.services.transitions.verified_tools import demands_verified_tools, verified_in
 
@@ -42,7 +43,6 @@ _OF_MODEL = ("model", "input_price", "output_price")
 MAX_STATE = 100_000
 #: Fields that are parts of the setup as they are.
 _AS_GIVEN = ("language", "seed", "retries", "candidates", "per_relation", "run_tools", "initial_state")
-_PRICE: dict[str, Any] = {"required": False, "min_value": 0, "max_digits": 9, "decimal_places": 4}
 
 
 def _past_choice(offer: Any) -> tuple[str, str]:
@@ -164,15 +164,15 @@ class GenerationForm(BudgetForm):
             required=False, label=_("Endpoint"), choices=[first, *others, *names]
         )
         self.fields[f"{role}_model"] = forms.CharField(required=False, max_length=120, label=_("Model"))
-        self.fields[f"{role}_input_price"] = DecimalNumberField(label=_("Price of a million input tokens"), **_PRICE)
-        self.fields[f"{role}_output_price"] = DecimalNumberField(label=_("Price of a million output tokens"), **_PRICE)
+        self.fields[f"{role}_input_price"] = price_field(_("Price of a million input tokens"))
+        self.fields[f"{role}_output_price"] = price_field(_("Price of a million output tokens"))
 
     def clean_initial_state(self) -> Any:
         text = self.cleaned_data["initial_state"].strip()
         try:
-            return loads(text) if text else None
-        except (ValueError, RecursionError) as error:
-            raise forms.ValidationError(_now("This is not JSON: %(why)s") % {"why": str(error)[:200]}) from None
+            return read_json(text) if text else None
+        except JsonProblem as problem:
+            raise forms.ValidationError(translated_text(str(problem))) from None
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

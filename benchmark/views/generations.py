@@ -14,7 +14,7 @@ from annotator.models import Dialogue, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.database.filters import one_of
-from annotator.views.pages import PageRequest, posted, project_page, takes
+from annotator.views.pages import PageRequest, add_refusal, posted, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.scoring.transcripts import text_of
 from benchmark.models import Generation, GenerationStatus
@@ -104,8 +104,7 @@ def generation_start(request: PageRequest) -> HttpResponse:
         try:
             generation = _start(request, form)
         except DomainError as refusal:
-            name = refusal.details.get("field")
-            form.add_error(name if name in form.fields else None, refusal.sentence)
+            add_refusal(form, refusal)
         else:
             return redirect("generation", slug=project.slug, public_id=generation.public_id)
     toolsets: Any = form.fields["toolset"]

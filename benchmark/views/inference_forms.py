@@ -41,6 +41,11 @@ class EndpointForm(forms.Form):
     )
 
 
+def price_field(label: Any) -> DecimalNumberField:
+    """Return a field for the price of a million tokens."""
+    return DecimalNumberField(label=label, required=False, min_value=0, max_digits=9, decimal_places=4)
+
+
 class BudgetForm(forms.Form):
     """Limits on what an inference may use in total."""
 
@@ -178,12 +183,8 @@ class InferenceForm(EntriesForm, BudgetForm):
     timeout = WholeNumberField(
         min_value=limits.TIMEOUTS[0], max_value=limits.TIMEOUTS[1], initial=120, label=_("Seconds for a reply at most")
     )
-    input_price = DecimalNumberField(
-        required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million input tokens")
-    )
-    output_price = DecimalNumberField(
-        required=False, min_value=0, max_digits=9, decimal_places=4, label=_("Price of a million output tokens")
-    )
+    input_price = price_field(_("Price of a million input tokens"))
+    output_price = price_field(_("Price of a million output tokens"))
 
     #: The form's parts: heading and fields.
     PARTS = (

@@ -9,10 +9,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRefresh
 
+from annotator.core.text import Message
 from annotator.errors import DomainError
 from annotator.models import Project
 from annotator.services.access.permissions import require_administrator
-from annotator.views.pages import PageRequest, project_page, takes
+from annotator.translation import translated
+from annotator.views.pages import PageRequest, add_refusal, project_page, takes
 from annotator.views.uploads import takes_files
 from benchmark.core.sampling import MAX_FILE
 from benchmark.models import QueryOutcome
@@ -61,8 +63,7 @@ def sample_trajectories(request: PageRequest) -> HttpResponse:
             try:
                 act(request, one)
             except DomainError as refusal:
-                name = refusal.details.get("field")
-                one.add_error(name if name in one.fields else None, refusal.sentence)
+                add_refusal(one, refusal)
             else:
                 return redirect("sample-trajectories", slug=project.slug)
     cases = (_("Construct cases"), reverse("construct-cases", args=[project.slug]))
@@ -104,12 +105,12 @@ def _last(project: Project) -> dict[str, Any]:
     tokens, cost = used_by(sampling)
     queries, counts = queries_of(sampling, LISTED), counts_of(sampling)
     result = sampling.job.result if sampling.job else {}
-    refusal = result.get("refusal", "")
+    refusal = result.get("refusal")
     # People may have solved queries since the job has made cases.
     goes_on = bool(counts[QueryOutcome.OPEN] or refusal or counts[QueryOutcome.SOLVED] != result.get("solved"))
     return {
         "sampling": sampling, "job": sampling.job, "goes_on": goes_on,
         "busy": sampling.job is not None and not sampling.job.ended,
         "counts": counts, "queries": queries, "count": sum(counts.values()), "listed": LISTED,
-        "tokens": tokens, "cost": cost, "refusal": refusal,
+        "tokens": tokens, "cost": cost, "refusal": translated(Message.from_json(refusal)) if refusal else "",
     }  # fmt: skip

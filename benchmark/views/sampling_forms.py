@@ -15,7 +15,7 @@ from benchmark.core.generation.purposes import Role
 from benchmark.core.sampling import MAX_ATTEMPTS, MAX_QUERIES
 from benchmark.services.generation.requests import Player
 from benchmark.views.inference_forms import BudgetForm
-from benchmark.views.writer_forms import WriterForm
+from benchmark.views.writer_forms import PlayerForm
 
 
 class LimitsForm(BudgetForm):
@@ -27,7 +27,7 @@ class LimitsForm(BudgetForm):
             field.help_text = _("Of all attempts together. Blank: as before.")
 
 
-class SamplingForm(WriterForm):
+class SamplingForm(PlayerForm):
     """Queries, who plays the roles, within which limits, and which cases are made of the trajectories."""
 
     field_order = (
@@ -36,9 +36,6 @@ class SamplingForm(WriterForm):
     )  # fmt: skip
 
     without_model = _("People, or recorded answers")
-    # Attempts have their own retries, and there are no texts to look at.
-    retries: Any = None
-    look: Any = None
 
     queries = forms.FileField(
         required=False, label=_("File of queries"),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,8 +13,9 @@ from annotator.errors import DomainError
 from annotator.models import Dialogue, Role, User
 from annotator.services.access.permissions import load_dialogue, require_administrator, roles_in
 from annotator.services.dialogues.variant_comparison import SideBySide, compare_with_variant
-from annotator.views.pages import PageRequest, posted, project_page, takes
+from annotator.views.pages import PageRequest, add_refusal, posted, project_page, takes
 from annotator.views.uploads import takes_files
+from benchmark.core.generation.kinds import Kind
 from benchmark.models import Chooser, Generation, GenerationStatus
 from benchmark.services.generation.recordings import MAX_FILE, read_recording
 from benchmark.services.generation.renewing import stale_texts, start_renewal
@@ -40,14 +42,13 @@ def translate_dialogue(request: PageRequest, public_id: str) -> HttpResponse:
         try:
             generation = _start(request.user, dialogue, form)
         except DomainError as refusal:
-            name = refusal.details.get("field")
-            form.add_error(name if name in form.fields else None, refusal.sentence)
+            add_refusal(form, refusal)
         else:
             return redirect("generation", slug=project.slug, public_id=generation.public_id)
     there = reverse("dialogue", args=[project.slug, public_id])
     context = {
         "project": project, "dialogue": dialogue, "form": form, "languages": languages,
-        "begun": dialogue.translations.exclude(status=GenerationStatus.FAILED).order_by("pk"),
+        "begun": _begun(dialogue),
         "trail": [(project.name, f"/p/{project.slug}/"), (dialogue.external_id, there), (_("Translate"), "")],
     }  # fmt: skip
     return render(request, "benchmark/generation/translate.html", context, status=422 if form.is_bound else 200)
@@ -70,8 +71,7 @@ def renew_variant(request: PageRequest, public_id: str, other: str) -> HttpRespo
         try:
             generation = start_renewal(actor=request.user, dialogue=dialogue, other=other, **_given(form))
         except DomainError as refusal:
-            name = refusal.details.get("field")
-            form.add_error(name if name in form.fields else None, refusal.sentence)
+            add_refusal(form, refusal)
         else:
             return redirect("generation", slug=project.slug, public_id=generation.public_id)
     texts = stale_texts(found)
@@ -86,6 +86,12 @@ def renew_variant(request: PageRequest, public_id: str, other: str) -> HttpRespo
         ],
     }  # fmt: skip
     return render(request, "benchmark/generation/renew.html", context, status=422 if form.is_bound else 200)
+
+
+def _begun(dialogue: Dialogue) -> QuerySet[Generation]:
+    """Return the translations of a dialogue that have not failed, without their contents."""
+    rows = dialogue.translations.filter(kind=Kind.TRANSLATION).exclude(status=GenerationStatus.FAILED)
+    return rows.only("public_id", "name", "status").order_by("pk")
 
 
 def _start(actor: User, dialogue: Dialogue, form: TranslationForm) -> Generation:

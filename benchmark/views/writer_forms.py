@@ -1,4 +1,4 @@
-"""Forms that say which model writes texts: translations, and sentences in other words."""
+"""Forms that say which model answers, and which one writes texts: translations, and sentences in other words."""
 
 from typing import Any
 
@@ -7,29 +7,19 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from annotator.presentation.components.labels import LABELS
-from annotator.views.number_fields import DecimalNumberField, WholeNumberField
+from annotator.views.number_fields import WholeNumberField
 from benchmark.core.generation.state import MAX_RETRIES
 from benchmark.services.generation.requests import Player
-from benchmark.views.inference_forms import BudgetForm
-
-_PRICE: dict[str, Any] = {"required": False, "min_value": 0, "max_digits": 9, "decimal_places": 4}
+from benchmark.views.inference_forms import BudgetForm, price_field
 
 
-class WriterForm(BudgetForm):
-    """The model that writes, and its limits."""
+class PlayerForm(BudgetForm):
+    """The model that answers, and its limits."""
 
     endpoint = forms.ChoiceField(required=False, label=_("Endpoint"))
     model = forms.CharField(required=False, max_length=120, label=_("Model"))
-    input_price = DecimalNumberField(label=_("Price of a million input tokens"), **_PRICE)
-    output_price = DecimalNumberField(label=_("Price of a million output tokens"), **_PRICE)
-    retries = WholeNumberField(
-        required=False, min_value=0, max_value=MAX_RETRIES, initial=2, label=_("Retries"),
-        help_text=_("After an answer that is not accepted."),
-    )  # fmt: skip
-    look = forms.BooleanField(
-        required=False, label=_("Wait before the texts are used"),
-        help_text=_("So that people can look at them and change them first."),
-    )  # fmt: skip
+    input_price = price_field(_("Price of a million input tokens"))
+    output_price = price_field(_("Price of a million output tokens"))
     idempotent = forms.BooleanField(
         required=False, label=_("Repeated requests are charged once"),
         help_text=_("Only if the endpoint supports Idempotency-Key. Otherwise Assay asks you before it repeats one."),
@@ -66,14 +56,27 @@ class WriterForm(BudgetForm):
         return Player(data["model"], self._endpoints[data["endpoint"]], **prices)
 
     @property
-    def retries_given(self) -> int:
-        given = self.cleaned_data["retries"]
-        return 2 if given is None else int(given)
-
-    @property
     def of_model(self) -> list[Any]:
         """The fields of the model."""
         return [self[one] for one in ("endpoint", "model", "input_price", "output_price")]
+
+
+class WriterForm(PlayerForm):
+    """The model that writes texts, and its limits."""
+
+    retries = WholeNumberField(
+        required=False, min_value=0, max_value=MAX_RETRIES, initial=2, label=_("Retries"),
+        help_text=_("After an answer that is not accepted."),
+    )  # fmt: skip
+    look = forms.BooleanField(
+        required=False, label=_("Wait before the texts are used"),
+        help_text=_("So that people can look at them and change them first."),
+    )  # fmt: skip
+
+    @property
+    def retries_given(self) -> int:
+        given = self.cleaned_data["retries"]
+        return 2 if given is None else int(given)
 
     @property
     def player_is_wrong(self) -> bool:

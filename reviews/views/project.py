@@ -1,7 +1,7 @@
 """My work, the project page and its draws."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
@@ -28,6 +28,7 @@ from reviews.models.goals import MAX_GOAL
 from reviews.services.protocols.readers import in_reader_language
 from reviews.services.queue import progress
 from reviews.services.queue.goals import read_own_goals
+from reviews.services.queue.pauses import pauses_for
 from reviews.services.queue.skipped import list_skipped
 from reviews.services.queue.training_claims import failed_words
 from reviews.services.sampling import draws
@@ -40,7 +41,7 @@ from reviews.views.statistics.layout import duration
 @dataclass(frozen=True)
 class MoreWork:
     """Work of another kind in a project: how much waits, ``more`` if not all is counted, the address that claims the
-    next (POST), and what the person has claimed, as (name, address).
+    next (POST), what the person has claimed, as (name, address), and whether a pause keeps them from claiming more.
     """
 
     title: str
@@ -48,6 +49,7 @@ class MoreWork:
     more: bool
     action: str
     held: list[tuple[str, str]]
+    paused: bool = False
 
 
 #: Each finds work of another kind for a person with these roles: (person, project, roles).
@@ -118,7 +120,7 @@ def _row(request: PageRequest, row: progress.MyWork, goal: int | None, done: int
     )
     return {
         "work": row,
-        "more": [work for find in MORE_WORK if (work := find(request.user, row.project, row.roles)) is not None],
+        "more": _more_work(request.user, row),
         "goal": goal,
         "done": done,
         "failed_words": failed_words(row.training) if row.training else "",
@@ -126,6 +128,14 @@ def _row(request: PageRequest, row: progress.MyWork, goal: int | None, done: int
         "stages": _pipeline(row.project, current) if current else [],
         "shares": _shares(current) if current else [],
     }
+
+
+def _more_work(person: User, row: progress.MyWork) -> list[MoreWork]:
+    found = [work for find in MORE_WORK if (work := find(person, row.project, row.roles)) is not None]
+    # Pauses of stages don't concern it.
+    if any(work.count for work in found) and pauses_for(actor=person, project=row.project, stages=()):
+        return [replace(work, paused=True) for work in found]
+    return found
 
 
 @project_page

@@ -15,7 +15,13 @@ from typing import Any
 from annotator.core.comparison.continuations import first_tasks, past_changes
 from annotator.models import Continuation, Dialogue, Revision, User
 
+#: What is read to compare contents.
 _LOADED = ("continues", "past", "verified__toolset_revision__toolset")
+#: What pages show of a row.
+_SHOWN = (
+    "tasks", "stale", "verified", "dialogue__status", "past__number", "continues__public_id", "continues__external_id",
+    "continues__status",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +135,14 @@ def _load(dialogue_id: int) -> Continuation | None:
 
 
 def visible_continuation(*, actor: User, dialogue: Dialogue) -> Continuation | None:
-    """Return the same if the actor may see the dialogue that it continues."""
-    row = continuation_of(dialogue)
-    shown = Dialogue.objects.visible_to(actor)
-    return row if row is not None and shown.filter(pk=row.continues_id).exists() else None
+    """Return what a dialogue continues, without contents, if the actor may see the dialogue that it continues."""
+    rows = Continuation.objects.filter(dialogue=dialogue, continues__in=Dialogue.objects.visible_to(actor))
+    return rows.select_related("dialogue", "continues", "past").only(*_SHOWN).first()
 
 
 def reasons_of(*, actor: User, row: Continuation) -> list[Reason]:
     """Return why a dialogue is stale; without dialogues that the actor may not see. Empty if it is not."""
-    found = [one for one in _links(row) if one.holds()] if row.stale else []
+    found = [one for one in _links(_load(row.dialogue_id)) if one.holds()] if row.stale else []
     shown = Dialogue.objects.visible_to(actor).filter(pk__in=[one.row.continues_id for one in found])
     visible = set(shown.values_list("pk", flat=True))
     return [one for one in found if one.row.continues_id in visible]

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotator.core.case_construction import DRAWN, CannotConstruct
 from annotator.core.schema import SchemaProblem
+from annotator.core.text import Message
 from annotator.errors import DomainError
 from annotator.models import Event, Job, JobState, Project
 from annotator.translation import translated
@@ -157,7 +158,8 @@ class Command(PipelineCommand):
             raise Stop(job.error)
         making = Job.objects.filter(project=project, public_id=job.result.get("job", "")).first()
         if making is None:
-            raise Stop(job.result.get("refusal", "No query is solved."))
+            refused = job.result.get("refusal")
+            raise Stop(Message.from_json(refused).english if refused else "No query is solved.")
         self._finish(self.run_here(making, progress=_progress))
 
     def _read(self, path: Path, native_format: str, found: Construction) -> Iterator[ReadDialogue]:

@@ -152,5 +152,5 @@ def _make_cases(running: Running, sampling: Sampling) -> dict[str, Any]:
             wake_worker=running.job.parameters["wake_worker"],
         )  # fmt: skip
     except DomainError as refusal:
-        return {"refusal": refusal.sentence}
+        return {"refusal": refusal.message.to_json()}
     return {"job": started.public_id}

@@ -27,7 +27,7 @@ def last_verified(dialogue: Dialogue) -> Revision | None:
 def why_not_taken_over(row: Continuation) -> str:
     """Return why the changed tasks can't be taken over now, as a sentence; blank if they can."""
     before = row.continues
-    if row.verified is None or before.status != DialogueStatus.VERIFIED:
+    if row.verified_id is None or before.status != DialogueStatus.VERIFIED:
         return _("%(id)s is not verified now. Wait until it is.") % {"id": before.external_id}
     if Continuation.objects.filter(dialogue=before, stale=True).exists():
         return _("%(id)s is stale itself. Take over the changed tasks there first.") % {"id": before.external_id}

@@ -396,5 +396,10 @@ def test_the_page_starts_shows_and_continues(team):
     assert "Solved: 1. Not solved: 0. Open: 0." in page
     assert 'name="continue"' not in page
     assert Dialogue.objects.get(project=team.project).external_id == "ferry-s7"
+    again = start(team, recorded(ferry_a3=SOLVES))
+    assert again.job.result["refusal"] == {
+        "text": "The cases of these sources with this seed exist already. Use another seed."
+    }
+    assert "with this seed exist already" in one_line(client.get(url))
     attempt = Generation.objects.get(name="ferry-a2")
     assert client.get(reverse("generation", args=[team.project.slug, attempt.public_id])).status_code == 200

@@ -16,7 +16,7 @@ from benchmark.services.generation import claims
 from benchmark.services.generation.people import choose_candidate, go_back, reject_candidates, write_answer
 from benchmark.services.generation.requests import pause_generation, start_generation
 from benchmark.tasks import tidy_claims
-from reviews.services.queue.pauses import pause
+from reviews.services.queue.pauses import pause, resume
 from tests.benchmark.generation.claimed import finish, let_expire, make_waiting, work
 from tests.factories import make_toolset
 from tests.pages import one_line
@@ -200,6 +200,10 @@ def test_the_pages_show_the_claim_and_keep_what_was_typed_when_it_was_lost(team)
     work_page = page(one, reverse("home"))
     next_ = reverse("generation-next", args=[team.project.slug])
     assert next_ in work_page
+    paused, _ = pause(actor=team.administrator, project=team.project)
+    assert next_ not in page(one, reverse("home"))
+    assert "Paused" in page(one, reverse("home"))
+    resume(actor=team.administrator, project=team.project, public_id=paused.public_id)
     assert 'name="act" value="choose"' not in page(one)
     answer = clients[one].post(next_)
     assert answer["Location"] == address

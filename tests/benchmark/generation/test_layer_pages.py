@@ -5,6 +5,7 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
+from annotator.services.dialogues.continuations import reasons_of, visible_continuation
 from benchmark.models import Generation
 from reviews.services.queue.claims import claim_slot
 from tests.benchmark.generation.test_generation_pages import Pages, form, records
@@ -83,3 +84,11 @@ def test_the_workspace_says_which_tasks_are_verified(team, first):
     slot = claim_slot(actor=team.annotator, slot=open_slot(second)).slot
     page = unescape(one_line(annotator.client.get(reverse("workspace", args=[slot.public_id]))))
     assert f'Task 1 was verified in <a href="{first.get_absolute_url()}">one</a>, revision 1.' in page
+
+
+def test_contents_are_read_only_of_a_stale_dialogue(team, first, django_assert_num_queries):
+    second = made(team, "two", "single_tool", "chat", past=first)
+    with django_assert_num_queries(1):
+        row = visible_continuation(actor=team.annotator, dialogue=second)
+        assert reasons_of(actor=team.annotator, row=row) == []
+    assert "content" in row.past.get_deferred_fields()

@@ -240,7 +240,8 @@ def test_the_form_takes_a_request_and_a_state(team):
     }  # fmt: skip
     answer = client.post(url, asked)
     assert answer.status_code == 422
-    assert "This is not JSON" in answer.content.decode()
+    page = answer.content.decode()
+    assert "This is not JSON (line 1, column 2: Expecting value). Texts and keys need straight double quotes." in page
     assert client.post(url, asked | {"initial_state": '["book"]'}).status_code == 302
     generation = Generation.objects.get(project=team.project)
     assert (generation.setup["run_tools"], generation.setup["initial_state"]) == (True, ["book"])

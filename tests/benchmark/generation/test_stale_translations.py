@@ -134,6 +134,8 @@ def test_the_pages_of_both_variants_lead_to_it(team, source, variant):  # noqa: 
     made = client.post(there, {})
     assert made.status_code == 302
     generation = work(Generation.objects.get(kind="renewal"))
+    translate = reverse("translate-dialogue", args=[slug, generation.source.public_id])
+    assert generation.public_id not in client.get(translate).content.decode()
     assert "A person must write it" in client.get(made["Location"]).content.decode()
     people.write_text(actor=team.annotator, generation=generation, key="s1", text="预订海港博物馆")
     generation = work(generation)
