@@ -17,6 +17,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.constructing.rewritten import finish_rewriting
         from benchmark.services.constructing.runner import record_construction
         from benchmark.services.constructing.sources import where_constructed
+        from benchmark.services.coverage.coverage_first import set_by_people
         from benchmark.services.dataset_statistics import selections  # noqa: F401
         from benchmark.services.generation import claim_changes
         from benchmark.services.generation import runner as generation_runner  # noqa: F401
@@ -40,6 +41,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.views.generations import links_to_generation
         from benchmark.views.similar import links_to_group
         from benchmark.views.translations import links_to_renewal, links_to_translation
+        from reviews.services.assignments.changes import PRIORITISED
         from reviews.services.gold.creation import PUBLIC_IN
         from reviews.services.gold.shown_dialogue import FOUND_ON_IMPORT
         from reviews.views.dialogues import MORE_LINKS
@@ -57,6 +59,7 @@ class BenchmarkConfig(AppConfig):
         MORE_LINKS.extend((links_to_answers, links_to_generation, links_to_group, links_to_translation))
         LINKS_OF_VARIANTS.append(links_to_renewal)
         MORE_WORK.append(work_in_generations)
+        PRIORITISED.append(set_by_people)
         PROJECT_RECORDS.extend((archive_problems, errata_problems))
         PUBLIC_IN.append(where_released)
         PUBLIC_IN.append(where_composed)

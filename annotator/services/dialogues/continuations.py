@@ -99,14 +99,20 @@ def follow_reviews(ended: Mapping[int, int | None]) -> None:
         below = Continuation.objects.filter(continues__in=above).exclude(pk__in=found)
         level = list(below.values_list("pk", flat=True))
         found += level
-    list(Continuation.objects.select_for_update().filter(pk__in=found).order_by("pk").values_list("pk"))
+    _lock(found)
     for key, continues in first:
         Continuation.objects.filter(pk=key).update(verified=ended[continues])
     _mark(found)
 
 
+def _lock(keys: Iterable[int]) -> list[int]:
+    rows = Continuation.objects.select_for_update().filter(pk__in=list(keys)).order_by("pk")
+    return list(rows.values_list("pk", flat=True))
+
+
 def _mark(keys: Iterable[int]) -> None:
-    rows = Continuation.objects.select_for_update(of=("self",)).filter(pk__in=list(keys)).order_by("pk")
+    # Locked before they are read: after a wait, PostgreSQL reads the locked row again, but not what is joined to it.
+    rows = Continuation.objects.filter(pk__in=_lock(keys)).order_by("pk")
     for row in rows.select_related("dialogue__head", *_LOADED):
         stale = any(one.holds() for one in _links(row))
         if stale != row.stale:

@@ -11,6 +11,7 @@ from annotator.core.schema.canonical import value_hash
 from annotator.errors import Conflict
 from annotator.models import Dialogue, Project, User
 from annotator.services.access.permissions import require_administrator
+from annotator.services.dialogues.revisions import hold_dialogue
 from annotator.services.history.events import append_event
 from benchmark.models import CoverageFirst, RaisedDialogue
 from benchmark.services.coverage.counting import read_coverage
@@ -83,13 +84,21 @@ def apply_to(order: CoverageFirst) -> int:
             # It may have been switched off since.
             if CoverageFirst.objects.select_for_update(no_key=True).filter(pk=order.pk).first() is None:
                 return changed
-            RaisedDialogue.objects.get_or_create(order=order, dialogue=dialogue)
-            changed += _set(dialogue, Priority.NORMAL, Priority.HIGH)
+            if _set(dialogue, Priority.NORMAL, Priority.HIGH):
+                RaisedDialogue.objects.get_or_create(order=order, dialogue=dialogue)
+                changed += 1
     CoverageFirst.objects.filter(pk=order.pk).update(counts_hash=counted)
     return changed
 
 
+def set_by_people(dialogue: Dialogue) -> None:
+    """Leave a dialogue alone whose priority people have just set. The caller has locked it."""
+    RaisedDialogue.objects.filter(order__project=dialogue.project_id, dialogue=dialogue).delete()
+
+
 def _lower(raised: RaisedDialogue) -> bool:
+    # The dialogue first, as where people set its priority.
+    hold_dialogue(raised.dialogue_id)
     # If it is lowered by somebody else already, people may have set its priority since.
     deleted, _by_model = RaisedDialogue.objects.filter(pk=raised.pk).delete()
     return deleted > 0 and _set(raised.dialogue, Priority.HIGH, Priority.NORMAL)

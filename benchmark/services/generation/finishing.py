@@ -23,6 +23,7 @@ from benchmark.services.generation.notices import tell_requester
 from benchmark.services.generation.renewing import finish_renewal
 from benchmark.services.generation.translating import finish_translation
 from benchmark.services.similarity.search import compare_new
+from benchmark.services.similarity.settings import lock_searches
 from reviews.services.cycles.candidates import NewDialogue, add_dialogues
 
 
@@ -31,6 +32,8 @@ def store_candidate(generation: Generation, state: Any) -> None:
     if generation.query_id is not None:
         store_attempt(generation, state)
         return
+    # Before any dialogue, as in the job that searches near-duplicates.
+    lock_searches(generation.project)
     FINISHERS[generation.kind](generation, state)
     if generation.dialogue is not None:
         compare_new(generation.dialogue)

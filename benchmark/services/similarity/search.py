@@ -19,10 +19,10 @@ from annotator.models import Dialogue, Finding, Project, Revision
 from annotator.models.content import GoldRole
 from annotator.services.dialogues.revisions import check_settings, finding_rows
 from annotator.services.jobs.jobs import Running, job_kind
-from benchmark.models import Generation, ImportBatch, SimilaritySettings
+from benchmark.models import Generation, ImportBatch
 from benchmark.services.similarity.groups import regroup
 from benchmark.services.similarity.pairs import Match, matches_among, store_pairs, text_of
-from benchmark.services.similarity.settings import KIND, threshold_of
+from benchmark.services.similarity.settings import KIND, lock_searches, threshold_of
 
 #: Dialogues and characters processed in one transaction, unless a single dialogue has more.
 SLICE, SLICE_CHARACTERS = 200, 4 << 20
@@ -61,7 +61,7 @@ def run_near_duplicates(running: Running) -> dict[str, Any]:
 def compare_new(dialogue: Dialogue) -> None:
     """Compare a generated dialogue with those that are there, and store it for later comparisons.
 
-    In the transaction that has made it.
+    In the transaction that has made it, and that has called ``lock_searches`` before it locked any dialogue.
     """
     search = _Search(dialogue.project)
     search.lock()
@@ -89,8 +89,7 @@ class _Search:
 
         An import may end, and the threshold may change, while the whole project is searched.
         """
-        SimilaritySettings.objects.get_or_create(project=self._project)
-        SimilaritySettings.objects.select_for_update().get(project=self._project)
+        lock_searches(self._project)
         self.threshold = threshold_of(self._project)
 
     def findings(

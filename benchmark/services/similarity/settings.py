@@ -47,6 +47,15 @@ def running_search(project: Project) -> Job | None:
     return jobs.exclude(state__in=JOB_ENDED).first()
 
 
+def lock_searches(project: Project) -> None:
+    """Let one transaction at a time compare dialogues of the project, or change how they are compared.
+
+    This lock is taken before those of the project and of its dialogues.
+    """
+    SimilaritySettings.objects.get_or_create(project=project)
+    SimilaritySettings.objects.select_for_update().get(project=project)
+
+
 def change_threshold(*, actor: User, project: Project, threshold: int, seen: int | None = None) -> Job | None:
     """Set the threshold and search the whole project with it; return the job, None if nothing changes.
 
@@ -57,7 +66,7 @@ def change_threshold(*, actor: User, project: Project, threshold: int, seen: int
     _checked(threshold)
     with transaction.atomic():
         # A second request waits here, then finds the job of the first.
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        lock_searches(project)
         now = threshold_of(project)
         if threshold == now:
             return None
@@ -81,7 +90,7 @@ def search_again(*, actor: User, project: Project) -> Job:
     """Compare all dialogues of the project again. Raises Denied, and Conflict while a search is running."""
     require_administrator(actor=actor, project=project)
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        lock_searches(project)
         return _start(actor, project)
 
 

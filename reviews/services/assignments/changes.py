@@ -1,6 +1,6 @@
 """Changes of assignments by an administrator: reassign, open to everyone, change the owner or priority."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from django.db import transaction
 from django.utils import timezone
@@ -19,6 +19,9 @@ from reviews.services.queue.eligibility import refusal
 from reviews.services.queue.notifications import notify_assignment, notify_withdrawal
 from reviews.services.queue.order import new_position
 from reviews.services.transitions.transition_log import Journal
+
+#: What follows when people set the priority of a locked dialogue, even if it stays as it was. Other apps add theirs.
+PRIORITISED: list[Callable[[Dialogue], None]] = []
 
 
 def reassign(*, actor: User, slot: Slot, to: User, reason: str = "", tell: bool = True) -> Slot:
@@ -154,6 +157,9 @@ def prioritise(
                 after={"priority": Priority(priority).name.lower()} | ({"reason": reason[:500]} if reason else {}),
             )
             journal.write()
+        if actor is not None:
+            for follow in PRIORITISED:
+                follow(dialogue)
     return count
 
 

@@ -70,6 +70,34 @@ def test_priorities_that_people_set_stay(team):
     assert not RaisedDialogue.objects.exists()
 
 
+def test_what_people_set_to_high_stays_high_if_it_was_raised_already(team):
+    chosen, other = begin(team.project, [labelled(team, "chat") for _ in range(2)])
+    want(team, "cell", "chat", 2)
+    switch(team, True)
+    assert prioritise(actor=team.administrator, dialogue=chosen, priority=Priority.HIGH) == 0
+    assert raised_in(team.project) == 1
+    assert switch(team, False)
+    assert high(team) == {chosen.pk}
+    assert set(Slot.objects.filter(dialogue=other).values_list("priority", flat=True)) == {Priority.NORMAL}
+
+
+def test_what_people_set_to_high_just_before_it_is_raised_stays_high(team, monkeypatch):
+    chosen = begin(team.project, [labelled(team, "chat")])[0]
+    want(team, "cell", "chat", 1)
+    real = coverage_first._set
+
+    def set_late(*arguments):
+        monkeypatch.setattr(coverage_first, "_set", real)
+        prioritise(actor=team.administrator, dialogue=chosen, priority=Priority.HIGH)
+        return real(*arguments)
+
+    monkeypatch.setattr(coverage_first, "_set", set_late)
+    switch(team, True)
+    assert raised_in(team.project) == 0
+    assert switch(team, False)
+    assert high(team) == {chosen.pk}
+
+
 def test_slots_are_only_read_where_counts_have_changed(team, monkeypatch):
     begin(team.project, [labelled(team, "chat")])
     want(team, "cell", "chat", 1)

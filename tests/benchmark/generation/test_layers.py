@@ -9,9 +9,9 @@ from django.db import transaction
 from annotator.core.comparison.continuations import past_changes, with_past
 from annotator.errors import Conflict, Denied, Invalid
 from annotator.models import Continuation, Dialogue, Event
-from annotator.services.dialogues.continuations import reasons_of
+from annotator.services.dialogues.continuations import follow_reviews, reasons_of
 from annotator.services.dialogues.listing import Filters, list_dialogues
-from annotator.services.dialogues.revisions import revise
+from annotator.services.dialogues.revisions import lock_dialogue, revise
 from annotator.services.jobs import jobs
 from benchmark.core.generation.cells import draw_relations
 from benchmark.core.generation.pipeline import back_to, begin, finished_document, replay
@@ -29,6 +29,7 @@ from benchmark.services.generation.layers import (
 )
 from benchmark.services.generation.reading import read_state
 from benchmark.services.generation.recordings import start_from_records
+from benchmark.services.similarity.settings import lock_searches
 from reviews.models import CoAuthor
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.cycles.taking_over import take_over
@@ -235,6 +236,46 @@ def test_a_past_that_is_verified_again_while_the_candidate_is_stored_makes_it_st
     )
     assert isinstance(late, Dialogue)
     assert is_stale(late)
+
+
+@pytest.mark.postgres
+def test_an_edit_while_the_past_is_verified_again_stores_the_right_mark(team: Team, first: Dialogue) -> None:
+    second = made(team, "two", "single_tool", "chat", past=first)
+    original = current(first)
+    edited = current(second)
+    edited["tasks"][1]["user_message"] += " Thank you."
+
+    def store(dialogue: Dialogue, document: Document) -> int:
+        held = fresh(dialogue)
+        assert held.head is not None
+        return revise(actor=team.annotator, dialogue=held, seen=held.head, document=document, message="Edit.").pk
+
+    @transaction.atomic
+    def verify_now(document: Document) -> None:
+        lock_dialogue(first.pk)
+        follow_reviews({first.pk: store(first, document)})
+
+    @transaction.atomic
+    def edit() -> None:
+        lock_dialogue(second.pk)
+        store(second, edited)
+
+    verify_now(corrected(first, 35))
+    assert is_stale(second)
+    _done, late = overlap(lambda: verify_now(original), edit)
+    assert late is None
+    assert not is_stale(second)
+
+
+@pytest.mark.postgres
+def test_a_candidate_is_stored_while_a_search_for_near_duplicates_writes(team: Team, first: Dialogue) -> None:
+    generation = start(team, "two", "single_tool", "chat", past=first, run=False)
+
+    def report() -> None:
+        list(Dialogue.objects.select_for_update(of=("self",)).filter(pk=first.pk))
+
+    _done, late = overlap(lambda: lock_searches(team.project), lambda: work(generation).dialogue, report)
+    assert isinstance(late, Dialogue), late
 
 
 def test_a_candidate_on_a_past_that_has_changed_is_stored_and_stale(team: Team, first: Dialogue) -> None:
