@@ -30,11 +30,14 @@ _KEYS = frozenset(
 
 @dataclass(frozen=True)
 class SourceQuery:
-    """``document``: a constrained one, perhaps without a trajectory. ``tools``: as a toolset has them."""
+    """``document``: a constrained one, perhaps without a trajectory. ``tools``: as a toolset has them. ``source``: the
+    key of the dialogue from which it was made; None if it came from a file.
+    """
 
     name: str
     document: dict[str, Any]
     tools: list[Any]
+    source: int | None = None
 
 
 #: Name → tools and implementation of a toolset of the project.

@@ -72,7 +72,7 @@ class GenerationQuerySet(models.QuerySet["Generation"]):
 class Generation(models.Model):
     """A dialogue in the making, or texts for one. ``name`` is the id of the dialogue that it becomes.
 
-    ``kind``: see ``core.generation.kinds``. ``source``: the dialogue that is translated. ``setup``, without the tools,
+    ``kind``: see ``core.generation.kinds``. ``setup``, without the tools,
     which are those of the toolset revision, and ``state``: of a dialogue those of ``core.generation.state``, of other
     kinds those of ``core.generation.texts.state``. The sentences of several cases are rewritten at once: then ``name``
     only names the work, and the toolset is that of the first case.
@@ -90,6 +90,8 @@ class Generation(models.Model):
     past = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, related_name="generations")
     #: The dialogue that is translated.
     source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, null=True, related_name="translations")
+    #: The dialogue whose stale places are translated again.
+    target = models.ForeignKey(Dialogue, on_delete=models.PROTECT, null=True, related_name="renewals")
     #: The policies of its tasks, separated by commas; blank for other kinds than dialogues.
     cell = models.CharField(max_length=60, blank=True)
     language = models.CharField(max_length=2)

@@ -1,15 +1,22 @@
 """Queries for which trajectories are sampled; each attempt is a generation."""
 
-from typing import Any
+from typing import Any, Self
 
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotator.models import Job, Project, ToolsetRevision, User
+from annotator.models import Dialogue, Job, Project, ToolsetRevision, User
 from annotator.models.exact import ExactJSONField
+from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
 from annotator.models.messages import MessageField
+
+
+class SamplingQuerySet(models.QuerySet["Sampling"]):
+    def in_progress(self) -> Self:
+        """Return samplings on which a job works, or will."""
+        return self.filter(job__isnull=False).exclude(job__state__in=JOB_ENDED)
 
 
 class Sampling(models.Model):
@@ -34,6 +41,8 @@ class Sampling(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     recording = models.TextField(blank=True)
 
+    objects = SamplingQuerySet.as_manager()
+
     class Meta:
         constraints = [
             models.CheckConstraint(condition=models.Q(attempts__gt=0), name="sampling_has_attempts"),
@@ -57,6 +66,8 @@ class SampledQuery(models.Model):
 
     sampling = models.ForeignKey(Sampling, on_delete=models.PROTECT, related_name="queries")
     name = models.CharField(max_length=200)
+    #: The dialogue from which it was made; None if it came from a file.
+    source = models.ForeignKey(Dialogue, on_delete=models.PROTECT, null=True, related_name="sampled_queries")
     toolset_revision = models.ForeignKey(ToolsetRevision, on_delete=models.PROTECT, related_name="+")
     outcome = models.CharField(max_length=8, choices=QueryOutcome.choices, default=QueryOutcome.OPEN)
     reason = MessageField(null=True)

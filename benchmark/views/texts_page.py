@@ -56,7 +56,7 @@ def _watched(request: PageRequest, generation: Generation) -> HttpResponse:
 
 
 def _retry(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:
-    people.retry_texts(actor=actor, generation=generation, seen=seen)
+    people.retry_step(actor=actor, generation=generation, seen=seen)
 
 
 def _accept(actor: User, generation: Generation, posted: QueryDict, seen: int) -> None:

@@ -112,8 +112,9 @@ def existing_cases(project: Project, names: Iterable[str]) -> set[str]:
 def make_from(source: Dialogue | SampledQuery, options: Options) -> Made:
     """Make the case of a source: a dialogue with its head and toolset, or a solved query. Raises CannotConstruct."""
     if isinstance(source, SampledQuery):
-        attempt = source.generations.filter(status=GenerationStatus.DONE).order_by("pk").first()
-        how = {"attempt": attempt.name} if attempt else {}
+        done = source.generations.filter(status=GenerationStatus.DONE).order_by("pk")
+        attempt = done.values_list("name", flat=True).first()
+        how = {"attempt": attempt} if attempt else {}
         return make(source.name, source.document, source.toolset_revision.tools(), options, how)
     assert source.head is not None  # noqa: S101 - published dialogues have one
     tools = loads(source.head.toolset_revision.content)["tools"]

@@ -14,12 +14,11 @@ from django.utils.translation import gettext as _
 from annotator.core.text import message
 from annotator.errors import Conflict, Denied
 from annotator.models import Project, Role, User
-from annotator.models.jobs import JOB_ENDED
 from annotator.services.abilities import abilities_of
 from annotator.services.access.permissions import require_role
 from annotator.services.database.statements import database_time
 from benchmark.core.generation.kinds import Kind
-from benchmark.models import Generation, GenerationClaim, GenerationStatus
+from benchmark.models import Generation, GenerationClaim, GenerationStatus, Sampling
 from benchmark.services.generation.notices import generation_url, tell_waiting
 from benchmark.services.generation.permissions import CONTRIBUTORS
 from benchmark.services.generation.reading import lock_generation, visible_generations
@@ -151,7 +150,7 @@ def waiting_for(*, actor: User, project: Project) -> QuerySet[Generation]:
         Q(person=actor) | Q(expires_at__gt=Now()), generation=OuterRef("pk"), state=ClaimState.LIVE
     )
     rows = visible_generations(actor=actor, project=project).filter(
-        ~Exists(held), Q(query=None) | Q(query__sampling__job__state__in=JOB_ENDED), status=GenerationStatus.WAITING
+        ~Exists(held), ~Q(query__sampling__in=Sampling.objects.in_progress()), status=GenerationStatus.WAITING
     )
     languages = abilities_of(project, actor).languages
     if languages:

@@ -68,10 +68,12 @@ def write_answer(
 
 
 def retry_step(*, actor: User, generation: Generation, seen: int | None = None, work: bool = True) -> Generation:
-    """Ask again after the retries were used up. Raises Denied, Conflict and Invalid."""
+    """Ask again, also for texts, after the retries were used up. Raises Denied, Conflict and Invalid."""
+    retry, texts = core_of(generation.kind).retry, generation.kind != Kind.DIALOGUE
     return _change(
-        actor, generation, seen, "generation.retried", lambda state: pipeline.retry(state, _source(actor)), work=work
-    )
+        actor, generation, seen, "generation.retried", lambda state: retry(state, _source(actor)), work=work,
+        texts=texts,
+    )  # fmt: skip
 
 
 def go_back(
@@ -100,14 +102,6 @@ def write_text(
         actor, generation, seen, "generation.written",
         lambda state: steps.write(state, key, line_ends(text), _source(actor)),
         work=work and generation.status != GenerationStatus.PAUSED, texts=True,
-    )  # fmt: skip
-
-
-def retry_texts(*, actor: User, generation: Generation, seen: int | None = None, work: bool = True) -> Generation:
-    """Ask again for the texts whose retries were used up. Raises Denied, Conflict and Invalid."""
-    return _change(
-        actor, generation, seen, "generation.retried", lambda state: steps.retry(state, _source(actor)), work=work,
-        texts=True,
     )  # fmt: skip
 
 

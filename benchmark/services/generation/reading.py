@@ -1,23 +1,27 @@
 """Read generations and their states."""
 
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
-from annotator.models import Dialogue, Project, Revision, User
+from annotator.models import Dialogue, Project, User
 from annotator.models.content import GoldRole
 from benchmark.core.generation.kinds import core_of
 from benchmark.core.generation.purposes import ROLE_OF
 from benchmark.core.generation.state import Setup, State
 from benchmark.core.generation.texts.state import TextState
-from benchmark.models import Chooser, Generation, GenerationClaim, GenerationStatus, ModelCall
+from benchmark.models import Chooser, Generation, GenerationClaim, GenerationStatus, ModelCall, Sampling
 from benchmark.services.generation.permissions import require_contributor
 
 #: Long texts of the dialogues that a generation has become and continues.
 WITHOUT_TEXTS = ("dialogue__search_text", "past__content", "past__dialogue__search_text")
+#: The dialogues whose texts a generation shows.
+_SHOWN = ("dialogue", "past__dialogue", "source", "target", "query__source")
 
 
 def list_generations(*, actor: User, project: Project) -> QuerySet[Generation]:
@@ -46,8 +50,8 @@ def load_generation(*, actor: User, project: Project, public_id: str) -> Generat
 def visible_generations(*, actor: User, project: Project) -> QuerySet[Generation]:
     """Return the generations of a project without those of known answers on which the actor may be tested."""
     shown = Dialogue.objects.filter(project=project).shown_to(actor)
-    own, past = Q(dialogue=None) | Q(dialogue__in=shown), Q(past=None) | Q(past__dialogue__in=shown)
-    return Generation.objects.filter(own, past, Q(source=None) | Q(source__in=shown), project=project)
+    rules = [Q(**{one: None}) | Q(**{f"{one}__in": shown}) for one in _SHOWN]
+    return Generation.objects.filter(*rules, project=project)
 
 
 def list_calls(generation: Generation) -> QuerySet[ModelCall]:
@@ -58,7 +62,7 @@ def list_calls(generation: Generation) -> QuerySet[ModelCall]:
 def lock_generation(pk: int) -> Generation:
     """Return a generation, locked until the transaction ends."""
     rows = Generation.objects.select_for_update(of=("self",), no_key=True)
-    return rows.select_related("project", "toolset_revision", "query").get(pk=pk)
+    return rows.select_related("project", "toolset_revision").get(pk=pk)
 
 
 def read_setup(generation: Generation) -> Setup:
@@ -84,15 +88,14 @@ def waits_for_people(generation: Generation, state: Any) -> bool:
 
 def shows_known_answer(generation: Generation) -> bool:
     """Return whether a generation shows a known answer, which only overseers may see; see ``visible_generations``."""
-    past = None if generation.past_id is None else Revision.objects.filter(pk=generation.past_id).values("dialogue")
-    shown = Q(pk__in=[generation.dialogue_id, generation.source_id]) | (Q() if past is None else Q(pk__in=past))
-    return Dialogue.objects.filter(shown, gold_role=GoldRole.ANSWER).exists()
+    answer = reduce(or_, (Q(**{f"{one}__gold_role": GoldRole.ANSWER}) for one in _SHOWN))
+    return Generation.objects.filter(answer, pk=generation.pk).exists()
 
 
 def in_sampling(generation: Generation) -> bool:
     """Return whether a sampling works on its attempts now, of which the generation is one."""
-    job = None if generation.query is None else generation.query.sampling.job
-    return job is not None and not job.ended
+    key = generation.query_id
+    return key is not None and Sampling.objects.in_progress().filter(queries=key).exists()
 
 
 def is_busy(generation: Generation) -> bool:

@@ -105,8 +105,8 @@ def start_renewal(
     return create_generation(
         actor=actor, project=dialogue.project, name=name, players=writer(player, records),
         recording=b"".join(one.to_line() for one in records or ()).decode(), kind=Kind.RENEWAL.value, source=source,
-        toolset_revision=here.toolset_revision, language=dialogue.language, chooser=chooser, setup=setup.to_json(),
-        state=begin(setup).to_json(), **({"idempotent": True} if records else {}) | more,
+        target=dialogue, toolset_revision=here.toolset_revision, language=dialogue.language, chooser=chooser,
+        setup=setup.to_json(), state=begin(setup).to_json(), **({"idempotent": True} if records else {}) | more,
     )  # fmt: skip
 
 
@@ -137,12 +137,12 @@ def finish_renewal(generation: Generation, state: TextState) -> None:
 
 def _store(generation: Generation, state: TextState) -> None:
     origin, actor, source = state.setup.origin, generation.requester, generation.source
-    target = Dialogue.objects.only("pk").get(project=generation.project_id, public_id=origin["variant"])
-    if source is None:
-        raise ValueError("a renewal has a dialogue whose texts it translates")
+    target = generation.target_id
+    if source is None or target is None:
+        raise ValueError("a renewal has a dialogue whose texts it translates, and one that it changes")
     # In the order of their keys, to avoid deadlocks.
-    locked = {key: lock_dialogue(key) for key in sorted((target.pk, source.pk))}
-    dialogue, head, theirs = locked[target.pk], locked[target.pk].head, locked[source.pk].head
+    locked = {key: lock_dialogue(key) for key in sorted((target, source.pk))}
+    dialogue, head, theirs = locked[target], locked[target].head, locked[source.pk].head
     if head is None or theirs is None:
         raise Invalid(message("This dialogue has no content any more."))
     if refusal := refusal_to_renew(dialogue):

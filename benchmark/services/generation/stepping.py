@@ -10,9 +10,11 @@ Recorded answers cost nothing, so many of them are stored and used in one transa
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from annotator.core.text import Message, message
@@ -143,9 +145,9 @@ class _Steps:
 
     @cached_property
     def _templates(self) -> dict[str, PromptTemplate]:
-        rows = PromptTemplate.objects.filter(project=self._generation.project_id)
-        numbers = self._generation.templates
-        return {one.purpose: one for one in rows if one.number == numbers.get(one.purpose)}
+        used = (Q(purpose=purpose, number=number) for purpose, number in self._generation.templates.items())
+        rows = PromptTemplate.objects.filter(reduce(or_, used, Q(pk__in=[])), project=self._generation.project_id)
+        return {one.purpose: one for one in rows}
 
     def _take(self, result: ToolResult) -> Message | None:
         """Use what tools returned; return a sentence if it can't be used."""

@@ -1,6 +1,7 @@
 """Start, continue and read samplings of trajectories."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -11,7 +12,6 @@ from annotator.core.schema import SchemaProblem
 from annotator.core.schema.toolsets import CompiledToolset
 from annotator.errors import Conflict, Invalid
 from annotator.models import Dialogue, Project, Toolset, User
-from annotator.models.jobs import JOB_ENDED
 from annotator.services.dialogues.executions import execution_of
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import start_job
@@ -81,7 +81,7 @@ def _query_of(dialogue: Dialogue) -> SourceQuery:
         problem = str(error)
     if problem:
         raise Invalid(f"{dialogue.external_id}: {problem}", field="sources")
-    return query
+    return replace(query, source=dialogue.pk)
 
 
 def start_sampling(
@@ -135,7 +135,7 @@ def _row(actor: User | None, sampling: Sampling, query: SourceQuery) -> SampledQ
         raise Invalid(f"{query.name}: {problem}", field="queries") from None
     solved = query.document["reference_trajectory"] is not None
     return SampledQuery(
-        sampling=sampling, name=query.name, toolset_revision=revision, document=query.document,
+        sampling=sampling, name=query.name, source_id=query.source, toolset_revision=revision, document=query.document,
         outcome=QueryOutcome.SOLVED if solved else QueryOutcome.OPEN,
     )  # fmt: skip
 
@@ -162,7 +162,7 @@ def continue_sampling(
 def _require_none_in_progress(project: Project) -> None:
     # One at a time; the lock keeps two from starting together.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    if Sampling.objects.filter(project=project).exclude(job=None).exclude(job__state__in=JOB_ENDED).exists():
+    if Sampling.objects.in_progress().filter(project=project).exists():
         raise Conflict(_("Other trajectories are being sampled. Wait until that has ended."))
 
 

@@ -5,10 +5,10 @@ reviewer. Gold items get it as if they had been imported with their source, so t
 them.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Length
 
 from annotator.core.checks import CheckSettings, near_duplicate_finding
@@ -96,11 +96,11 @@ class _Search:
         self, heads: Sequence[Revision | None], matches: Sequence[Sequence[Match]]
     ) -> list[CheckFinding | None]:
         """Return the finding of each dialogue with this head; None without a match, or if people have edited it."""
-        generated = Generation.objects.filter(dialogue__in=[head.dialogue_id for head in heads if head is not None])
-        made: set[int | None] = set(generated.values_list("dialogue_id", flat=True))
+        shown = _as_they_came().filter(pk__in=[head.pk for head in heads if head is not None])
+        came = set(shown.values_list("pk", flat=True))
         best = [
             found[0]
-            if found and head is not None and _came_so(head, made) and found[0][1].percent >= self.threshold
+            if found and head is not None and head.pk in came and found[0][1].percent >= self.threshold
             else None
             for head, found in zip(heads, matches, strict=True)
         ]
@@ -117,7 +117,7 @@ class _Search:
 
     def finding_of_item(self, head: Revision | None) -> CheckFinding | None:
         """Return the finding of a gold item: its matches are what was there before its source."""
-        if head is None or head.batch_id is None:
+        if head is None or not _as_they_came().filter(pk=head.pk).exists():
             return None
         item = head.dialogue
         earlier = Q(created_at__lt=item.created_at) & ~Q(gold_role=GoldRole.GOLD)
@@ -139,9 +139,13 @@ class _Search:
         return sum(found is not None for found in findings)
 
 
-def _came_so(head: Revision, generated: Collection[int | None]) -> bool:
-    """Return whether a revision is what was imported or generated."""
-    return head.batch_id is not None or (head.number == 1 and head.dialogue_id in generated)
+def _as_they_came() -> QuerySet[Revision]:
+    """Return the revisions that are what was imported or generated, also as a gold item shows it."""
+    # A gold item has the id of its source, and its first revision is a copy of the first one of its source.
+    generated = Generation.objects.filter(
+        project=OuterRef("dialogue__project"), name=OuterRef("dialogue__external_id"), dialogue__isnull=False
+    )
+    return Revision.objects.filter(Q(batch__isnull=False) | Q(Exists(generated), number=1))
 
 
 def _equal(held: Finding | None, found: CheckFinding | None) -> bool:
@@ -181,7 +185,7 @@ def _whole(project: Project) -> Rows:
 
 def _gold_items(project: Project) -> list[Dialogue]:
     rows = Dialogue.objects.filter(
-        project=project, gold_role=GoldRole.GOLD, archived_at=None, head__batch__isnull=False
+        Exists(_as_they_came().filter(pk=OuterRef("head"))), project=project, gold_role=GoldRole.GOLD, archived_at=None
     )
     return list(rows.order_by("pk").select_related("head__dialogue").defer("search_text", "head__content"))
 

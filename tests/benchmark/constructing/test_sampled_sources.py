@@ -7,13 +7,14 @@ import pytest
 from annotator.errors import Invalid
 from annotator.models import Dialogue
 from benchmark.core.constructing import Options
-from benchmark.models import Generation
+from benchmark.models import Generation, SampledQuery
 from benchmark.services.generation.recordings import players_of
 from benchmark.services.inference.requests import Budget
 from benchmark.services.sampling.requests import continue_sampling, queries_of_project, start_sampling
 from tests.annotator.case_documents import TOOLS, case
 from tests.benchmark.conftest import as_lines, begin_import
 from tests.benchmark.constructing.test_sampling import CODES, QUERY, SOLVES, outcomes, recorded, start, team, work
+from tests.benchmark.generation.finding import seen_by
 from tests.benchmark.releases.test_single_tasks import record, run_jobs
 
 __all__ = ["team"]
@@ -38,9 +39,17 @@ def test_single_tasks_without_a_state_are_sampled(team):
         actor=team.administrator, project=team.project, queries=[query], attempts=1, options=Options(7),
         players=players_of(records), records=records, wake_worker=False,
     )  # fmt: skip
+    assert SampledQuery.objects.get().source == Dialogue.objects.get(external_id="desk")
     run_jobs()
     made = Dialogue.objects.get(external_id="desk-s7").head.document()
     assert (made["kind"], made["answer"]) == ("constrained", "The Gull leaves Norhavn at 21:40.")
+    # Its trajectory is hidden as the dialogue is.
+    Generation.objects.update(status="waiting")
+    everywhere = ["list", "page", "API", "My work"]
+    assert seen_by(team.annotator, Generation.objects.get()) == everywhere
+    Dialogue.objects.filter(external_id="desk").update(gold_role="answer")
+    assert seen_by(team.annotator, Generation.objects.get()) == []
+    assert seen_by(team.administrator, Generation.objects.get()) == everywhere
     for name, why in (("loaded", "sets an initial state"), ("shelf", "the tools keep a state")):
         with pytest.raises(Invalid, match=f"{name}: .*{why}"):
             queries_of_project(team.project, [name])

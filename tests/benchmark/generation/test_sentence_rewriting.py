@@ -16,6 +16,7 @@ from benchmark.core.generation.texts.state import TextState
 from benchmark.core.rewritten_cases import rewrite_sentences, sentences_setup
 from tests.annotator.case_documents import TOOLS, case
 from tests.annotator.core.case_construction.test_case_construction import SOURCES, made
+from tests.benchmark.generation.text_replays import replay
 
 MODEL = Source("model", "m", "hash", 1)
 #: The generator's sentence → others that say the same, and others that do not, each with the code of its problem.
@@ -130,7 +131,7 @@ def test_a_case_gets_its_sentences_anchored_or_keeps_the_generators(ferry: Made)
     assert how["not_rewritten"][0].startswith("interaction rounds: No usable answer. ")
     assert again.record["document"] == document
     # Replayed, the same bytes.
-    assert rewrite_sentences(ferry, steps.replay(setup, json.loads(json.dumps(state.events)))).line == again.line
+    assert rewrite_sentences(ferry, replay(setup, json.loads(json.dumps(state.events)))).line == again.line
 
 
 def test_a_sentence_that_the_filter_refuses_in_its_case_stays(ferry: Made) -> None:

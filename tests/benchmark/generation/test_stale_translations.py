@@ -14,13 +14,14 @@ from annotator.translation import translated
 from benchmark.core.generation.records import Recorded
 from benchmark.models import Generation
 from benchmark.services.generation import people
-from benchmark.services.generation.reading import read_texts
+from benchmark.services.generation.reading import read_texts, shows_known_answer
 from benchmark.services.generation.renewing import start_renewal
 from benchmark.services.generation.requests import continue_generation
 from benchmark.services.generation.translating import start_translation
 from reviews.models import CoAuthor, Cycle
 from reviews.services.queue.claims import claim_slot, release
 from reviews.services.variant_creation import make_variant
+from tests.benchmark.generation.finding import seen_by
 from tests.benchmark.generation.test_translations import chinese, source, work  # noqa: F401
 from tests.reviews.cycles.test_variant_creation import edit
 
@@ -158,3 +159,16 @@ def test_after_a_failure_a_dialogue_can_be_translated_again(team, source):  # no
     Dialogue.objects.filter(pk=made.pk).update(variant_group="")
     with pytest.raises(Conflict, match="visit-zh"):
         start_translation(**start)
+
+
+def test_a_known_answer_that_is_translated_again_is_hidden(team, source, variant):  # noqa: F811
+    edit(team, source, user_message=CHANGED)
+    generation = work(renew(team, variant, current(source), "no", retries=0))
+    assert (generation.status, generation.target, generation.dialogue) == ("waiting", variant, None)
+    everywhere = ["list", "page", "My work"]
+    assert seen_by(team.annotator, generation) == everywhere
+    assert not shows_known_answer(generation)
+    Dialogue.objects.filter(pk=variant.pk).update(gold_role="answer")
+    assert shows_known_answer(generation)
+    assert seen_by(team.annotator, generation) == []
+    assert seen_by(team.administrator, generation) == everywhere

@@ -83,7 +83,7 @@ def test_a_poll_of_texts_gets_nothing_while_nothing_has_changed(team, stuck):
     client.force_login(team.administrator)
     address = reverse("generation", args=[team.project.slug, stuck.public_id])
     state = read_texts(stuck)
-    people.retry_texts(actor=team.administrator, generation=stuck, seen=len(state.events))
+    people.retry_step(actor=team.administrator, generation=stuck, seen=len(state.events))
     version = client.get(address).context["version"]
     poll = {"HX-Request": "true", "HX-Target": "texts-state"}
     assert client.get(address, headers=poll | {"X-Known": version}).status_code == 204

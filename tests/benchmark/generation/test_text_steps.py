@@ -17,6 +17,7 @@ from benchmark.core.generation.texts.outcomes import text_outcomes
 from benchmark.core.generation.texts.reading import fixed_words
 from benchmark.core.generation.texts.state import MAX_LENGTH, Text, TextSetup, TextState
 from benchmark.core.generation.texts.translating import texts_to_translate, translated_document
+from tests.benchmark.generation.text_replays import replay
 
 TOOLS = [
     {
@@ -141,7 +142,7 @@ def test_the_variant_is_aligned_and_the_same_events_give_the_same_bytes() -> Non
     assert dumps(call["observation"]["price"]) == dumps(document()["tasks"][0]["steps"][0]["observation"]["price"])
     assert "海港博物馆" in made["tasks"][0]["user_message"]
     assert made["tasks"][0]["candidate_messages"][0]["text"] == made["tasks"][0]["user_message"]
-    again = steps.replay(state.setup, json.loads(dumps(state.events)))
+    again = replay(state.setup, json.loads(dumps(state.events)))
     assert dumps(again.to_json()) == dumps(state.to_json())
     stored = json.loads(dumps(state.to_json()))
     read = core_of("translation").read(json.loads(dumps(state.setup.to_json())), stored, TOOLS)
@@ -231,7 +232,7 @@ def test_after_the_retries_a_person_writes_and_the_rest_goes_on() -> None:
     assert written.done["v1"]["source"] == {"by": "person", "who": "p1"}
     again = steps.retry(state, PERSON)
     assert keys(again) == ["v1"]
-    assert dumps(steps.replay(again.setup, again.events).to_json()) == dumps(again.to_json())
+    assert dumps(replay(again.setup, again.events).to_json()) == dumps(again.to_json())
     with pytest.raises(Unusable):
         steps.accept(state, PERSON)
     # What is done can be changed until it is accepted.

@@ -35,6 +35,7 @@ from reviews.models import Slot
 from reviews.services.history.dialogue_history import read_history
 from reviews.services.variant_creation import make_variant
 from tests.benchmark.generation.test_text_steps import TOOLS, document
+from tests.benchmark.generation.text_replays import replay
 from tests.factories import adopt_c3, begin, make_dialogue, make_toolset
 from tests.pages import one_line
 from tests.reviews.cycles.test_variant_creation import edit
@@ -221,7 +222,7 @@ def test_retries_then_a_person_then_the_rest(team, source):
     provenance = Event.objects.get(kind="dialogue.translated").after["provenance"]
     values = ("/arguments/", "/observation/")
     assert {one["by"] for one in provenance if not any(part in one["place"] for part in values)} == {"person"}
-    again = steps.replay(state.setup, generation.state["events"])
+    again = replay(state.setup, generation.state["events"])
     assert json.dumps(again.to_json()) == json.dumps(core_of("translation").read(
         generation.setup, generation.state, TOOLS).to_json())  # fmt: skip
 

@@ -12,14 +12,15 @@ from annotator.services.dialogues.revisions import lock_dialogues
 from annotator.services.dialogues.variants import out_of_step
 from annotator.services.integrity.history_checks import history_problems
 from annotator.services.jobs import jobs
-from benchmark.models import ImportBatch, SimilarDialogue, SimilarPair
+from benchmark.models import Generation, ImportBatch, SimilarDialogue, SimilarPair
 from benchmark.services.imports import publishing
-from benchmark.services.similarity.settings import change_threshold
+from benchmark.services.similarity.search import compare_new
+from benchmark.services.similarity.settings import change_threshold, search_again
 from reviews.models import GoldItem
 from reviews.services.cycles.start import supersede_cycle
 from reviews.services.history.dialogue_history import read_history
 from tests.benchmark.conftest import candidate
-from tests.factories import Team, changed, claim_and_submit, current
+from tests.factories import Team, changed, claim_and_submit, current, make_document, make_item
 from tests.racing import begin_meanwhile
 from tests.reviews.gold.gold_team import gold_team, make_gold
 from tests.reviews.gold.test_gold_variants import in_chinese
@@ -108,6 +109,22 @@ def test_a_gold_item_nearly_repeats_what_its_dialogue_did(
         ("Ghent-1", ""), ("Ghent-2", ""), ("Bruges-1", "answer"), ("Bruges-2", "answer"),
     }  # fmt: skip
     assert not SimilarPair.objects.filter(Q(dialogue__gold_role="gold") | Q(other__gold_role="gold")).exists()
+
+
+def test_a_gold_item_of_a_generated_dialogue_repeats_what_that_did(team: Team) -> None:
+    for name in ("one", "two"):
+        source = make_item(team, "cross_check", make_document("ferries"), external_id=name)
+        Generation.objects.create(
+            project=team.project, name=name, dialogue=source, toolset_revision=source.head.toolset_revision,
+            cell="chat", language="en", status="done", setup={}, state={},
+        )  # fmt: skip
+        compare_new(source)
+    assert Finding.objects.get(check_id="dialogue.near_duplicate").dialogue == source
+    item = make_gold(team, verify(team, source, fix=True)).dialogue
+    search_again(actor=team.administrator, project=team.project)
+    for _again in range(2):
+        assert Finding.objects.get(check_id="dialogue.near_duplicate").dialogue == item
+        jobs.run(Job.objects.filter(kind="near_duplicates").latest("pk").pk)
 
 
 def test_gold_items_of_variants_that_came_in_anew_together_are_in_step_as_those_are(

@@ -105,7 +105,7 @@ class TextState:
 
     ``refusals``: key → the answers that were not accepted: how many, the latest one and its problems. ``answers``: of
     models, used so far. ``accepted``: the texts are complete and will be used. ``events``: everything that happened,
-    from which ``steps.replay`` makes this state again.
+    from which this state can be made again.
     """
 
     setup: TextSetup

@@ -4,7 +4,6 @@ Texts that wait are asked for in batches. Of an answer, what is accepted is kept
 the reasons, in smaller batches. After the last retry a text waits for a person, or stays as it is if it is a sentence.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from annotator.core.schema.value_words import cut
@@ -111,20 +110,6 @@ def accept(state: TextState, source: Source) -> TextState:
     new.events.append({"kind": "accept", "source": source.to_json()})
     new.accepted = True
     return new
-
-
-def replay(setup: TextSetup, events: Iterable[Mapping[str, Any]]) -> TextState:
-    """Return the state that events lead to."""
-    state = begin(setup)
-    for event in events:
-        source = Source(**event["source"])
-        if event["kind"] == "answer":
-            state = advance(state, event["text"], source)
-        elif event["kind"] == "write":
-            state = write(state, event["key"], event["text"], source)
-        else:
-            state = retry(state, source) if event["kind"] == "retry" else accept(state, source)
-    return state
 
 
 def terms_of(state: TextState) -> dict[str, str]:
