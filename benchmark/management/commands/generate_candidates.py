@@ -14,7 +14,7 @@ from annotator.core.schema.exact_json import loads
 from annotator.core.wording import counted
 from annotator.models import Project, Toolset, ToolsetRevision
 from annotator.translation import translated
-from benchmark.core.generation.cells import all_cells, cell_name, draw_relations
+from benchmark.core.generation.cells import all_cells, cell_name, default_name, draw_relations
 from benchmark.core.generation.kinds import Kind
 from benchmark.core.generation.purposes import Role
 from benchmark.core.generation.state import Setup, Unusable
@@ -71,7 +71,7 @@ class Command(PipelineCommand):
         asker = RecordedAsker(records, exact=True)
         done: list[Generation] = []
         cells = {
-            f"{cell_name(cell)}-{options['language']}-{options['seed']}": (cell, relations)
+            default_name(cell, options["language"], options["seed"]): (cell, relations)
             for cell, relations in _once(_cells(options["cells"], options["seed"]))
         }
         for name, (cell, relations) in cells.items():

@@ -268,7 +268,7 @@ class Project:
         """Remove an endpoint and its key."""
         self._http.send("DELETE", f"{self._path}endpoints/{public_id}/")
 
-    # --- releases -----------------------------------------------------------------------------------------------------
+    # --- generations --------------------------------------------------------------------------------------------------
 
     def generations(self, *, updated_since: str | datetime | None = None) -> Iterator[Generation]:
         """Yield the generations, oldest first."""
@@ -292,6 +292,8 @@ class Project:
         """Claim the generation that has waited longest, or return the one that you have claimed; None without any."""
         row = self._http.post(f"{self._path}generations/next/", {}, repeat=True)
         return Generation(self._http, self._path, row) if row else None
+
+    # --- releases -----------------------------------------------------------------------------------------------------
 
     def freeze(
         self, version: str, format: str, *, require_all: bool = False, leave_out_gold: bool = False
