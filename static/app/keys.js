@@ -107,7 +107,9 @@ addEventListener(
 /** Note when a field has lost the focus although the person did not leave it. */
 function look() {
   if (!field || fieldOf(document.activeElement) === field) return;
-  if (!isLeaving() && !fieldOf(document.activeElement)) [lost, lostAt] = [field, performance.now()];
+  // A dialog says a little after it was closed that it is: until then, its fields are in a closed one.
+  const closed = field.closest("dialog:not([open])");
+  if (!closed && !isLeaving() && !fieldOf(document.activeElement)) [lost, lostAt] = [field, performance.now()];
   field = null;
   watcher.disconnect();
 }
