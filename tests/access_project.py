@@ -92,8 +92,19 @@ from tests.factories import (
     open_slot,
 )
 
-#: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one.
-ROLES = ("anonymous", "deactivated", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator")
+#: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one; ``owner``
+#: runs the instance, without a role in a project.
+ROLES = (
+    "anonymous",
+    "deactivated",
+    "outsider",
+    "neighbour",
+    "annotator",
+    "colleague",
+    "senior",
+    "administrator",
+    "owner",
+)
 
 
 @dataclass(frozen=True)
@@ -217,6 +228,7 @@ def make_access_project() -> AccessProject:
         "colleague": colleague,
         "senior": team.senior,
         "administrator": team.administrator,
+        "owner": make_user("owner", is_staff=True),
     }
     sessions = {role: _sign_in(person) for role, person in people.items() if person is not None}
     return AccessProject(team, people, sessions, ids, neighbour_team.project.slug)

@@ -51,6 +51,19 @@ def page_url(setting: str, *arguments: str) -> str:
     return reverse(getattr(settings, setting), args=arguments)
 
 
+@register.simple_tag(takes_context=True)
+def page_tabs(context: Context, setting: str) -> list[tuple[str, str, bool]]:
+    """Return (address, label, whether it is open) of the pages in a setting: ``{% page_tabs "ACCOUNT_PAGES" as tabs %}``.
+
+    The setting is a list of (name of the URL, label). A page belongs to a tab if its name begins with the tab's.
+    """
+    match = context["request"].resolver_match
+    here = (match.url_name or "") if match else ""
+    pages = getattr(settings, setting)
+    current = max((name for name, _label in pages if here.startswith(name)), key=len, default="")
+    return [(reverse(name), _(label), name == current) for name, label in pages]
+
+
 @register.filter
 def in_words(text: object) -> str:
     """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""

@@ -1,0 +1,35 @@
+"""The security log: sign-ins, changes of factors, tokens and permissions."""
+
+from django.db import models
+from django.utils import timezone
+
+from annotator.models.people import User
+
+
+class SecurityEvent(models.Model):
+    """Something that matters for the security of accounts. Append-only: the database refuses changes."""
+
+    created_at = models.DateTimeField(default=timezone.now)
+    #: See ``annotator.services.accounts.security_log.KINDS``.
+    kind = models.CharField(max_length=40)
+    #: Whose account it is about; null: an unknown name was used, or it is about the instance.
+    person = models.ForeignKey(
+        User, on_delete=models.PROTECT, null=True, related_name="security_events", db_index=False
+    )
+    #: Who did it; null: nobody was signed in, or the command line.
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    #: IP address; blank: unknown.
+    address = models.CharField(max_length=45, blank=True)
+    #: The browser or program, as it names itself.
+    device = models.CharField(max_length=300, blank=True)
+    #: What else is known, without secrets: {name: text, number or truth value}.
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["kind", "-id"], name="security_event_by_kind"),
+            models.Index(fields=["person", "-id"], name="security_event_by_person"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.created_at:%Y-%m-%d %H:%M}"
