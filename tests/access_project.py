@@ -92,8 +92,8 @@ from tests.factories import (
     open_slot,
 )
 
-#: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one; ``owner``
-#: runs the instance, without a role in a project.
+#: Who visits. ``neighbour`` administers another project; ``deactivated`` was an annotator of this one; ``operator``
+#: runs the installation, without a role in a project.
 ROLES = (
     "anonymous",
     "deactivated",
@@ -103,7 +103,7 @@ ROLES = (
     "colleague",
     "senior",
     "administrator",
-    "owner",
+    "operator",
 )
 
 
@@ -228,7 +228,7 @@ def make_access_project() -> AccessProject:
         "colleague": colleague,
         "senior": team.senior,
         "administrator": team.administrator,
-        "owner": make_user("owner", is_staff=True),
+        "operator": make_user("operator", is_staff=True),
     }
     sessions = {role: _sign_in(person) for role, person in people.items() if person is not None}
     return AccessProject(team, people, sessions, ids, neighbour_team.project.slug)

@@ -3,13 +3,13 @@
 from typing import Any
 
 #: Columns of each half of the table. Deactivated people get what anonymous visitors get.
-VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator", "owner")
+VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator", "operator")
 
 #: ``in``: sent to sign in. The annotator holds the item; the neighbour administers another project; the
-#: owner runs the instance and has no role in a project.
+#: operator runs the installation and has no role in a project.
 _TABLE = """
                                       GET                               POST
-                                      ano out nei ann col sen adm own   ano out nei ann col sen adm own
+                                      ano out nei ann col sen adm ope   ano out nei ann col sen adm ope
 api-assignment-list                   401 404 404 403 403 403 200 404   401 405 405 405 405 405 405 405
 api-assignment-plan                   401 404 404 403 403 403 200 404   401 404 404 403 403 403 200 404
 api-assignment-plan-list              401 405 405 405 405 405 405 405   401 404 404 403 403 403 201 404

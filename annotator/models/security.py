@@ -12,7 +12,7 @@ class SecurityEvent(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     #: See ``annotator.services.accounts.security_log.KINDS``.
     kind = models.CharField(max_length=40)
-    #: Whose account it is about; null: an unknown name was used, or it is about the instance.
+    #: Whose account it is about; null: an unknown name was used, or it is about the installation.
     person = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="security_events", db_index=False
     )

@@ -53,7 +53,7 @@ def page_url(setting: str, *arguments: str) -> str:
 
 @register.simple_tag(takes_context=True)
 def page_tabs(context: Context, setting: str) -> list[tuple[str, str, bool]]:
-    """Return (address, label, whether it is open) of the pages in a setting: ``{% page_tabs "ACCOUNT_PAGES" as tabs %}``.
+    """Return (address, label, whether it is open) of pages: ``{% page_tabs "ACCOUNT_PAGES" as tabs %}``.
 
     The setting is a list of (name of the URL, label). A page belongs to a tab if its name begins with the tab's.
     """

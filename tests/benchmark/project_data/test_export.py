@@ -38,7 +38,7 @@ pytestmark = pytest.mark.django_db
 OF_NO_PROJECT = {
     "annotator.apitoken", "annotator.attemptcount", "annotator.digest", "annotator.execution",
     "annotator.noticesettings", "annotator.periodictask", "annotator.projectdeletion", "annotator.trialrows",
-    "annotator.user",
+    "annotator.securityevent", "annotator.user",
     "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial",
 }  # fmt: skip
 #: Names of columns that may have a secret, or the name of a file.
