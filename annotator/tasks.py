@@ -3,6 +3,7 @@
 from celery import shared_task
 
 from annotator.services.accounts import attempts
+from annotator.services.accounts.mails import mail_again
 from annotator.services.accounts.password_mails import mail_new_password
 from annotator.services.integrity import checkpoints
 from annotator.services.jobs import jobs, periodic_tasks, retention
@@ -12,6 +13,7 @@ from annotator.services.webhooks import sending
 
 __all__ = [
     "forget_old_attempts",
+    "mail_again",
     "mail_new_password",
     "resume_jobs",
     "run_job",

@@ -12,6 +12,7 @@ from annotator.views import (
     languages,
     notices,
     projects,
+    provider_sign_in,
     site,
     webhooks,
 )
@@ -30,6 +31,7 @@ urlpatterns = [
     path("keys/", keys.key_settings, name="key-settings"),
     path("tokens/", account.token_list, name="token-list"),
     path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
+    path("sign-in/<str:provider_id>/", provider_sign_in.provider_sign_in, name="provider-sign-in"),
     path("invitation/<str:secret>/", projects.invitation, name="invitation"),
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),

@@ -67,6 +67,13 @@ class NewInvitationSerializer(Input):
     note = StrictCharField(
         max_length=120, required=False, allow_blank=True, default="", help_text="Only administrators see it."
     )
+    address = StrictCharField(
+        max_length=members.MAX_ADDRESS,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Only a person who has confirmed this email address can use the link. Blank: anybody with the link.",
+    )
 
 
 class InvitationSerializer(serializers.ModelSerializer[Invitation]):
@@ -77,7 +84,7 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
 
     class Meta:
         model = Invitation
-        fields = ["public_id", "roles", "note", "created_by", "created_at", "expires_at", "revoked_at"]
+        fields = ["public_id", "roles", "note", "address", "created_by", "created_at", "expires_at", "revoked_at"]
 
 
 class InvitationWithLinkSerializer(InvitationSerializer):

@@ -38,6 +38,14 @@ def boolean(name: str, *, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} is “{said}”; it must be 1 (yes) or 0 (no).")
 
 
+def choice(name: str, choices: tuple[str, ...], *, default: str) -> str:
+    """Read one of a few words."""
+    said = text(name, default=default)
+    if said not in choices:
+        raise ImproperlyConfigured(f"{name} is “{said}”; it must be one of {', '.join(choices)}.")
+    return said
+
+
 def integer(name: str, *, default: int, minimum: int = 0, maximum: int = 10**9 - 1) -> int:
     """Read a whole number. Negative ones are refused: in a number of days to keep data, -1 would delete everything."""
     said = text(name, default=str(default))

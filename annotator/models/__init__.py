@@ -33,7 +33,7 @@ from annotator.models.people import (
 )
 from annotator.models.replays import Replay
 from annotator.models.saved_views import SavedView
-from annotator.models.security import SecurityEvent
+from annotator.models.security import CacheEntry, SecurityEvent
 from annotator.models.suggestions import DecisionOutcome, StoredSuggestion, SuggestionDecision
 from annotator.models.tags import DialogueTag
 from annotator.models.toolsets import Toolset, ToolsetCategory, ToolsetRevision, ToolsetTag

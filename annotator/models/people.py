@@ -147,6 +147,8 @@ class Membership(models.Model):
     role = models.CharField(max_length=20)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
+    #: The identity provider whose groups gave the role, and may end it; blank: a person gave it.
+    provider = models.CharField(max_length=40, blank=True, default="", db_default="")
 
     objects = MembershipQuerySet.as_manager()
 
@@ -193,6 +195,8 @@ class Invitation(models.Model):
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="invitations")
     roles = models.JSONField()
     note = models.CharField(max_length=120, blank=True)
+    #: The confirmed email address that a person needs to use it; blank: none.
+    address = models.EmailField(blank=True, default="", db_default="")
     secret_hash = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -33,3 +33,17 @@ class SecurityEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class CacheEntry(models.Model):
+    """Django's cache: which codes of authenticator apps were used, so that none works twice, whichever process asks."""
+
+    cache_key = models.CharField(max_length=255, primary_key=True)
+    value = models.TextField()
+    expires = models.DateTimeField(db_index=True)
+
+    class Meta:
+        db_table = "annotator_cache"
+
+    def __str__(self) -> str:
+        return self.cache_key

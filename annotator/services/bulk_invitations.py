@@ -59,12 +59,14 @@ class Invitations:
     refused: list[NotInvited] = field(default_factory=list)
 
 
-def invite_many(*, actor: User, project: Project, roles: list[str], text: str, replace: bool = False) -> Invitations:
+def invite_many(
+    *, actor: User, project: Project, roles: list[str], text: str, replace: bool = False, only_address: bool = False
+) -> Invitations:
     """Create an invitation for each line of `text` that names a person; the other lines are refused one by one.
 
     `roles` are for the lines that name none. `replace`: revoke the open invitations of an address that gets a new one;
-    otherwise such a line is refused. Raises Denied; Invalid if no line names a person, if there are more than
-    `MAX_LINES`, or if a role is unknown.
+    otherwise such a line is refused. `only_address`: each link works only for the address in its line. Raises Denied;
+    Invalid if no line names a person, if there are more than `MAX_LINES`, or if a role is unknown.
     """
     require_administrator(actor=actor, project=project)
     read = read_people(text)
@@ -95,7 +97,8 @@ def invite_many(*, actor: User, project: Project, roles: list[str], text: str, r
             for invitation in earlier:
                 close_invitation(actor=actor, invitation=invitation)
             room += len(earlier) - 1
-            written = write_invitation(actor=actor, project=project, roles=wanted, note=line.label)
+            address = line.address if only_address else ""
+            written = write_invitation(actor=actor, project=project, roles=wanted, note=line.label, address=address)
             result.invited.append(Invited(line, *written))
     return result
 

@@ -4,6 +4,9 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from allauth.account.models import EmailAddress
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F, Prefetch, Q, QuerySet
 from django.utils import timezone
@@ -22,6 +25,8 @@ INVITATION_DAYS = 14
 MAX_OPEN_INVITATIONS = 500
 #: Characters of an invitation's note.
 MAX_NOTE = 120
+#: Characters of an email address.
+MAX_ADDRESS = 254
 #: Each describes the work in progress that a person may not continue with only these roles left.
 DESCRIBE_LOST_WORK: list[Callable[[Project, User, frozenset[Role]], list[str]]] = []
 #: Each releases that work in the transaction that ends the role: (actor, project, person, roles left).
@@ -65,15 +70,30 @@ def grant_role(*, actor: User | None, project: Project, user: User, role: Role) 
     return _give_role(actor=actor, project=project, user=user, role=role)
 
 
+def give_role_of_group(*, project: Project, user: User, role: Role, provider: str) -> Membership:
+    """Give a person the role of their group at an identity provider. A role that they already have stays as it is."""
+    return _give_role(actor=user, project=project, user=user, role=role, provider=provider)
+
+
 def _give_role(
-    *, actor: User | None, project: Project, user: User, role: Role, invitation: Invitation | None = None
+    *,
+    actor: User | None,
+    project: Project,
+    user: User,
+    role: Role,
+    invitation: Invitation | None = None,
+    provider: str = "",
 ) -> Membership:
     with transaction.atomic():
-        membership, created = Membership.objects.live().get_or_create(project=project, user=user, role=role)
+        membership, created = Membership.objects.live().get_or_create(
+            project=project, user=user, role=role, defaults={"provider": provider}
+        )
         if created:
             after = {"user": user.public_id, "role": role.value}
             if invitation is not None:
                 after["invitation"] = invitation.public_id
+            if provider:
+                after["provider"] = provider
             append_event(actor=actor, project=project, kind="membership.granted", after=after)
             for end in ROLE_GRANTED:
                 end(project, user, role)
@@ -86,6 +106,15 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
     An administrator's open invitations end with the role, since they would be a way back. A person's API tokens end
     with their last role. Work that they may not continue is released; drafts are kept.
     """
+    _end_role(actor=actor, project=project, user=user, role=role, by_administrator=True)
+
+
+def end_role_of_group(*, project: Project, user: User, role: Role) -> None:
+    """Remove a role that a group gave, as ``end_role`` does, when the person is no longer in it."""
+    _end_role(actor=user, project=project, user=user, role=role, by_administrator=False)
+
+
+def _end_role(*, actor: User, project: Project, user: User, role: Role, by_administrator: bool) -> None:
     with transaction.atomic():
         # Lock all administrators' rows first, so that two administrators can't remove each other at the same moment.
         held = (
@@ -96,7 +125,8 @@ def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
             .order_by("pk")
         )
         memberships = list(held)
-        require_administrator(actor=actor, project=project)
+        if by_administrator:
+            require_administrator(actor=actor, project=project)
         membership = next((m for m in memberships if m.user_id == user.pk and m.role == role), None)
         if membership is None:
             if Membership.objects.filter(project=project, user=user, role=role).exists():
@@ -148,8 +178,13 @@ def deactivate_person(*, actor: User, project: Project, user: User) -> None:
             end_role(actor=actor, project=project, user=user, role=role)
 
 
-def create_invitation(*, actor: User, project: Project, roles: list[str], note: str = "") -> tuple[Invitation, str]:
-    """Create an invitation. Returns it and the secret of its link, which is shown once. Raises Invalid."""
+def create_invitation(
+    *, actor: User, project: Project, roles: list[str], note: str = "", address: str = ""
+) -> tuple[Invitation, str]:
+    """Create an invitation. Returns it and the secret of its link, which is shown once. Raises Invalid.
+
+    ``address``: the email address that a person must have confirmed to use it; blank: no condition.
+    """
     require_administrator(actor=actor, project=project)
     roles = sorted(set(roles))
     if not roles:
@@ -157,11 +192,22 @@ def create_invitation(*, actor: User, project: Project, roles: list[str], note: 
     unknown = [role for role in roles if role not in set(Role)]
     if unknown:
         raise Invalid(_("There is no role “%(role)s”.") % {"role": unknown[0]})
+    address = address.strip()
+    if address and not _is_address(address):
+        raise Invalid(_("“%(address)s” isn’t an email address.") % {"address": address}, field="address")
     with transaction.atomic():
         lock_invitations(project)
         if open_invitations(project=project).count() >= MAX_OPEN_INVITATIONS:
             raise Invalid(too_many_open())
-        return write_invitation(actor=actor, project=project, roles=roles, note=note)
+        return write_invitation(actor=actor, project=project, roles=roles, note=note, address=address)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return len(text) <= MAX_ADDRESS
 
 
 def lock_invitations(project: Project) -> None:
@@ -179,13 +225,16 @@ def too_many_open() -> str:
     return sentence % {"count": MAX_OPEN_INVITATIONS}
 
 
-def write_invitation(*, actor: User, project: Project, roles: list[str], note: str) -> tuple[Invitation, str]:
+def write_invitation(
+    *, actor: User, project: Project, roles: list[str], note: str, address: str = ""
+) -> tuple[Invitation, str]:
     """Write an invitation whose roles are checked, after `lock_invitations`. Returns it and the secret of its link."""
     secret = secrets.token_urlsafe(24)
     invitation = Invitation.objects.create(
         project=project,
         roles=roles,
         note=note.strip()[:MAX_NOTE],
+        address=address,
         secret_hash=hash_secret(secret),
         created_by=actor,
         expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
@@ -226,6 +275,14 @@ def find_invitation(secret: str, *, for_update: bool = False) -> Invitation:
     return invitation
 
 
+def fits_address(person: User, invitation: Invitation) -> bool:
+    """Return whether the person has confirmed the email address that the invitation is for, if it is for one."""
+    if not invitation.address:
+        return True
+    addresses = EmailAddress.objects.filter(user=person, email__iexact=invitation.address, verified=True)
+    return bool(addresses.exists())
+
+
 def accept_invitation(*, actor: User, secret: str) -> Project:
     """Join the project. An invitation works once; a repeated request by the same person changes nothing.
 
@@ -241,6 +298,9 @@ def accept_invitation(*, actor: User, secret: str) -> Project:
                 raise
             return joined.project
         project = invitation.project
+        if not fits_address(actor, invitation):
+            sentence = _("This invitation is for %(address)s. Confirm this email address for your account first.")
+            raise Conflict(sentence % {"address": invitation.address})
         roles = {Role(role) for role in invitation.roles}
         if roles <= roles_in(project, actor):
             raise Conflict(

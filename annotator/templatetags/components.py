@@ -64,6 +64,13 @@ def page_tabs(context: Context, setting: str) -> list[tuple[str, str, bool]]:
     return [(reverse(name), _(label), name == current) for name, label in pages]
 
 
+@register.simple_tag
+def identity_providers() -> Iterable[Any]:
+    """Return the identity providers with which people may sign in: ``{% identity_providers as providers %}``."""
+    providers: Iterable[Any] = settings.IDENTITY_PROVIDERS
+    return providers
+
+
 @register.filter
 def in_words(text: object) -> str:
     """Return an English sentence or place of a pure module in the reader's language: ``{{ place|in_words }}``."""

@@ -3,25 +3,17 @@
 from collections.abc import Iterable
 from typing import Any
 
-from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
-from allauth.core import context
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import IntegrityError, transaction
-from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotator.core.schema.exact_json import loads
 from annotator.core.scopes import Scope
 from annotator.core.wording import has_unseen
-from annotator.errors import Conflict
-from annotator.models import CHOSEN_EVENTS, NoticeKind, Project, Role, User
+from annotator.models import CHOSEN_EVENTS, NoticeKind, Project, Role
 from annotator.presentation.components.labels import words_of
-from annotator.services.accounts.accounts import require_attempt
-from annotator.services.accounts.attempts import client_address, forget_attempts
 from annotator.services.accounts.languages import language_choices
-from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.bulk_invitations import MAX_LINES, REPLACE
 from annotator.services.projects import MAX_GUIDELINE, SETTINGS, time_zones
 from annotator.services.webhooks.hooks import MAX_DESCRIPTION, MAX_URL
@@ -29,94 +21,14 @@ from annotator.views.number_fields import WholeNumberField
 from annotator.views.text_field import TextField
 
 
-class SignInForm(LoginForm):
-    """allauth's, with our labels."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["login"].label = _("Username or email address")
-        del self.fields["login"].widget.attrs["placeholder"]
-        self.fields["remember"].label = _("Stay signed in")
-
-
-class NewPasswordForm(ChangePasswordForm):
-    """allauth's, with our labels and limited attempts: an open session can't be used to guess the password."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["oldpassword"].label = _("Current password")
-        self.fields["password1"].label = _("New password")
-        self.fields["password2"].label = _("New password (again)")
-
-    def clean_oldpassword(self) -> str:
-        attempt = {"what": "old password", "name": self.user.public_id, "address": client_address(context.request)}
-        require_attempt(**attempt)
-        right: str = super().clean_oldpassword()
-        forget_attempts(**attempt)
-        return right
-
-
-class ForgottenPasswordForm(ResetPasswordForm):
-    """allauth's, with our label and limited mails; the answer does not reveal who has an account."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["email"].label = _("Email address")
-
-    def clean_email(self) -> str:
-        email: str = super().clean_email()
-        require_attempt(what="new password", name=email, address=client_address(context.request))
-        return email
-
-    def save(self, request: HttpRequest, **more: Any) -> str:
-        email = str(self.cleaned_data["email"])
-        mail_aside(email)
-        return email
-
-
-def _can_be_seen(name: str) -> None:
+def can_be_seen(name: str) -> None:
+    """Raise ValidationError if a name has invisible characters."""
     if has_unseen(name):
         raise ValidationError(gettext("The name contains invisible characters. Type it again."))
 
 
-class SignUpForm(SignupForm):
-    """allauth's, with the name that colleagues see."""
-
-    display_name = forms.CharField(
-        max_length=80,
-        required=False,
-        validators=[_can_be_seen],
-        label=_("Your name"),
-        help_text=_("Your colleagues see this name. If empty, they see your username."),
-    )
-    field_order = ["username", "display_name", "email", "password1", "password2"]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        email = self.fields["email"]
-        email.label = _("Email address")
-        email.help_text = _("Lets you reset a forgotten password.")
-        del email.widget.attrs["placeholder"]
-
-    def save(self, request: HttpRequest) -> User:
-        """Create the account and join the project, or do neither. Raises Conflict, Hidden."""
-        try:
-            with transaction.atomic():
-                user: User = super().save(request)
-        except IntegrityError:
-            raise Conflict(
-                gettext("This username or email address was just taken. Go back and choose another.")
-            ) from None
-        return user
-
-    def custom_signup(self, request: HttpRequest, user: User) -> None:
-        """Set the display name; allauth calls this after it has created the account."""
-        user.display_name = self.cleaned_data["display_name"]
-        user.save(update_fields=["display_name"])
-
-
 class ProjectForm(forms.Form):
-    name = forms.CharField(max_length=120, label=_("Name"), validators=[_can_be_seen])
+    name = forms.CharField(max_length=120, label=_("Name"), validators=[can_be_seen])
     slug = forms.SlugField(
         max_length=60,
         required=False,
@@ -137,7 +49,7 @@ def _is_texts(settings: dict[str, Any]) -> bool:
 
 
 class SettingsForm(forms.Form):
-    name = forms.CharField(max_length=120, label=_("Name"), validators=[_can_be_seen])
+    name = forms.CharField(max_length=120, label=_("Name"), validators=[can_be_seen])
     description = TextField(
         max_length=2000, required=False, label=_("Description"), widget=forms.Textarea(attrs={"rows": 3})
     )
@@ -182,6 +94,11 @@ class InvitationForm(forms.Form):
         label=_("Note"),
         help_text=_("Only administrators see it, for example the person’s name."),
     )
+    address = forms.EmailField(
+        required=False,
+        label=_("Only for this email address"),
+        help_text=_("If filled in, only a person who has confirmed this address can use the link."),
+    )
 
 
 class InvitationsForm(forms.Form):
@@ -209,6 +126,11 @@ class InvitationsForm(forms.Form):
             "If an address has an open invitation already: its old link stops working, and a new link with the roles "
             "of this form is shown. Otherwise the line is refused."
         ),
+    )
+    only_address = forms.BooleanField(
+        required=False,
+        label=_("Only for the address in the line"),
+        help_text=_("A person has to confirm that email address before the link lets them join."),
     )
 
 

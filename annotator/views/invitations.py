@@ -42,10 +42,10 @@ def invite_many(request: PageRequest) -> HttpResponse:
         status = 422
         if form.is_valid():
             given = form.cleaned_data
-            roles = given["roles"]
+            roles, switches = given["roles"], {name: given[name] for name in ("replace", "only_address")}
             try:
                 made = create_invitations(
-                    actor=request.user, project=project, roles=roles, text=given["people"], replace=given["replace"]
+                    actor=request.user, project=project, roles=roles, text=given["people"], **switches
                 )
             except Invalid as error:
                 form.add_error("people", error.sentence)

@@ -24,7 +24,7 @@ from annotator.services import members, projects
 from annotator.services.abilities import read_abilities, set_abilities
 from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.access.permissions import require_administrator, roles_in
-from annotator.services.accounts.accounts import SESSION_KEY
+from annotator.services.accounts.sign_up import SESSION_KEY
 from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.notices.addresses import absolute_url
@@ -129,6 +129,7 @@ def member_list(request: PageRequest) -> HttpResponse:
                     project=project,
                     roles=form.cleaned_data["roles"],
                     note=form.cleaned_data["note"],
+                    address=form.cleaned_data["address"],
                 )
             except Invalid as error:
                 form.add_error(None, error.sentence)
@@ -256,6 +257,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
             "role_names": _labels(found),
             "here": here,
             "is_member": set(found.roles) <= held,
+            "fits": not isinstance(request.user, User) or members.fits_address(request.user, found),
         },
     )
 

@@ -48,6 +48,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "annotator.views.second_factor.SecondFactorMiddleware",
     "annotator.views.middleware.TurnsMiddleware",
     "annotator.views.middleware.FormAddressMiddleware",
     "annotator.views.middleware.NulMiddleware",

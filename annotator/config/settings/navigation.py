@@ -50,13 +50,12 @@ PROJECT_BAR: list[tuple[str, str, str, tuple[str, ...], tuple[str, ...] | None, 
     ("job-list", _("Jobs"), "go-jobs", _ADMINISTRATORS, None, _("Settings")),
     ("project-settings", _("Settings"), "go-settings", _ADMINISTRATORS, None, _("Settings")),
 ]
-# The tabs of a person's own pages, and of the pages of operators, who run the installation: page, label.
+# The tabs of a person's account, and of the pages of operators, who run the installation: page, label.
 ACCOUNT_PAGES: list[tuple[str, str]] = [
-    ("language-settings", _("Language")),
-    ("notice-settings", _("Mail settings")),
-    ("key-settings", _("Keyboard shortcuts")),
-    ("token-list", _("API tokens")),
     ("account_change_password", _("Password")),
+    ("mfa_index", _("Second factor")),
+    ("account_email", _("Email address")),
+    ("socialaccount_connections", _("Connected accounts")),
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = []
 # What the search (Ctrl+K) finds also: page, part of it, label and roles. A test compares both lists with the URLs.

@@ -4,6 +4,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -23,13 +24,14 @@ from annotator.services.accounts.attempts import (
     count_attempt,
     forget_attempts,
 )
+from annotator.services.accounts.mails import send_aside
 from annotator.services.accounts.sign_in import is_known_device, remember_device
+from annotator.services.accounts.sign_up import SESSION_KEY, require_allowed_address
 from annotator.services.members import accept_invitation, find_invitation
 from annotator.services.notices.addresses import absolute_url
 
-#: The session's key of an invitation's secret, between opening its link and creating an account.
-SESSION_KEY = "invitation"
 SIGN_IN = "sign-in"
+NEW_PASSWORD = "account/email/password_reset_key"  # noqa: S105 - the name of a template
 
 
 class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -43,18 +45,39 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def save_user(self, request: HttpRequest, user: User, form: Any, commit: bool = True) -> User:
-        """Create the account and accept the invitation, or do neither."""
+        """Create the account and accept the invitation, or do neither.
+
+        An invitation for one address waits until the address is confirmed: its page shows this. Accounts of identity
+        providers are created by ``ProviderAdapter``, which calls this for the fields of the form.
+        """
+        if getattr(form, "sociallogin", None) is not None:
+            saved: User = super().save_user(request, user, form, commit=commit)
+            return saved
+        secret = request.session.get(SESSION_KEY) or ""
         with transaction.atomic():
             super().save_user(request, user, form, commit=True)
-            project = accept_invitation(actor=user, secret=request.session.get(SESSION_KEY) or "")
-        del request.session[SESSION_KEY]
-        request.joined = project  # type: ignore[attr-defined]
+            if not find_invitation(secret).address:
+                request.joined = accept_invitation(actor=user, secret=secret)  # type: ignore[attr-defined]
+                del request.session[SESSION_KEY]
         return user
 
+    def clean_email(self, email: str) -> str:
+        cleaned: str = super().clean_email(email)
+        require_allowed_address(cleaned)
+        return cleaned
+
     def get_signup_redirect_url(self, request: HttpRequest) -> str:
-        """Return the address of the new member's project."""
-        address: str = request.joined.get_absolute_url()  # type: ignore[attr-defined]
-        return address
+        """Return the address of the new member's project, or of the invitation that still waits."""
+        joined = getattr(request, "joined", None)
+        if joined is not None:
+            return str(joined.get_absolute_url())
+        secret = request.session.get(SESSION_KEY)
+        return reverse("invitation", args=[secret]) if secret else reverse(settings.LOGIN_REDIRECT_URL)
+
+    def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
+        """Go on with the invitation that waits for this address, if this browser opened it."""
+        secret = self.request.session.get(SESSION_KEY)
+        return reverse("invitation", args=[secret]) if secret else reverse("account_email")
 
     def get_client_ip(self, request: HttpRequest) -> str:
         return client_address(request)
@@ -93,15 +116,33 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             reverse("account_reset_password_from_key", args=["UID", "KEY"]).replace("UID-KEY", quote(key))
         )
 
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        return absolute_url(reverse("account_confirm_email", args=[emailconfirmation.key]))
+
+    def should_send_confirmation_mail(self, request: HttpRequest, email_address: EmailAddress, signup: bool) -> bool:
+        address = client_address(request)
+        return not count_attempt(what="confirm an address", name=email_address.email, address=address)
+
+    def send_account_already_exists_mail(self, email: str) -> None:
+        link = absolute_url(reverse("account_reset_password"))
+        self.send_mail("account/email/account_already_exists", email, {"password_reset_url": link})
+
     def format_email_subject(self, subject: str) -> str:
         return f"[{urlsplit(settings.SITE_URL).netloc}] {subject}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Send allauth's mail in the person's language, with the site's name from the settings, not the request."""
+        """Send allauth's mail in the person's language, with the site's name from the settings, not the request.
+
+        A mail for a new password is sent here, because its caller is in the background and tries again.
+        """
         site = {"name": urlsplit(settings.SITE_URL).netloc, "domain": settings.SITE_URL}
         language = getattr(context.get("user"), "reading_language", "")
         with override(language or get_language()):
-            self.render_mail(template_prefix, email, context | {"email": email, "current_site": site}).send()
+            mail = self.render_mail(template_prefix, email, context | {"email": email, "current_site": site})
+        if template_prefix == NEW_PASSWORD:
+            mail.send()
+        else:
+            transaction.on_commit(lambda: send_aside(mail))
 
 
 def _login_of(credentials: dict[str, Any]) -> str:

@@ -36,13 +36,13 @@ def try_new_password(email: str) -> OSError | None:
     try:
         send_new_password(email)
     except OSError as error:
-        if not _refused_for_good(error):
+        if not refused_for_good(error):
             return error
         _LOG.error("A password mail was permanently refused: %s", error)
     return None
 
 
-def _refused_for_good(error: OSError) -> bool:
+def refused_for_good(error: OSError) -> bool:
     """Return whether a mail server said that it will never take this mail (RFC 5321: 5xx).
 
     A refused sender is not final: the operator can fix it, and the mail goes out later.

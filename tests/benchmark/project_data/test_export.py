@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db
 
 #: Tables of people, and of results that all projects share.
 OF_NO_PROJECT = {
-    "annotator.apitoken", "annotator.attemptcount", "annotator.digest", "annotator.execution",
+    "annotator.apitoken", "annotator.attemptcount", "annotator.cacheentry", "annotator.digest", "annotator.execution",
     "annotator.noticesettings", "annotator.periodictask", "annotator.projectdeletion", "annotator.trialrows",
     "annotator.securityevent", "annotator.user",
     "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial",
