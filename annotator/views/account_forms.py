@@ -6,9 +6,16 @@ from allauth.account.forms import AddEmailForm, ChangePasswordForm, LoginForm, R
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
-from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from allauth.mfa.webauthn.internal import auth as passkeys
 from allauth.socialaccount.forms import SignupForm as SocialSignupForm
 from django import forms
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext
@@ -149,8 +156,34 @@ class ActivateAppForm(_LimitedCode, ActivateTOTPForm):
     """allauth's, with our label and limited attempts."""
 
 
-class AddPasskeyForm(AddWebAuthnForm):
-    """allauth's, with our labels."""
+class _ReadPasskey(forms.Form):
+    """Refuses what no browser sends: the library expects all parts of an answer."""
+
+    def clean_credential(self) -> Any:
+        try:
+            inherited = getattr(super(), "clean_credential", None)
+            credential = inherited() if inherited else self.cleaned_data["credential"]
+            if inherited is None:
+                passkeys.parse_registration_response(credential)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ValidationError(gettext("The passkey didn’t work. Reload the page and try again.")) from None
+        return credential
+
+
+class PasskeyForm(_ReadPasskey, AuthenticateWebAuthnForm):
+    """allauth's, for answers of any shape."""
+
+
+class PasskeyLoginForm(_ReadPasskey, LoginWebAuthnForm):
+    """allauth's, for answers of any shape."""
+
+
+class PasskeyAgainForm(_ReadPasskey, ReauthenticateWebAuthnForm):
+    """allauth's, for answers of any shape."""
+
+
+class AddPasskeyForm(_ReadPasskey, AddWebAuthnForm):
+    """allauth's, with our labels, for answers of any shape."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -60,6 +60,9 @@ MFA_FORMS = {
     "authenticate": "annotator.views.account_forms.SecondFactorForm",
     "reauthenticate": "annotator.views.account_forms.SecondFactorAgainForm",
     "add_webauthn": "annotator.views.account_forms.AddPasskeyForm",
+    "authenticate_webauthn": "annotator.views.account_forms.PasskeyForm",
+    "login_webauthn": "annotator.views.account_forms.PasskeyLoginForm",
+    "reauthenticate_webauthn": "annotator.views.account_forms.PasskeyAgainForm",
 }
 #: Roles that need a second factor: those in projects, and “operator”.
 REQUIRE_SECOND_FACTOR = env.items("REQUIRE_SECOND_FACTOR", default=[])
