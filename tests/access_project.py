@@ -171,6 +171,8 @@ def make_access_project() -> AccessProject:
     publish_guideline(actor=team.administrator, project=team.project, text="Read every step.", seen=0)
     ids = {
         "role": "annotator",
+        "provider_id": "none",
+        "pk": "1",
         "version": "1",
         "slug": team.project.slug,
         "field": "note",

@@ -420,6 +420,29 @@ account_reset_password_from_key       200 200 200 200 200 200 200 200   200 200 
 account_reset_password_from_key_done  200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
 account_set_password                  in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
 account_signup                        200 302 302 302 302 302 302 302   200 302 302 302 302 302 302 302
+account_confirm_email                 200 200 200 200 200 200 200 200   404 404 404 404 404 404 404 404
+account_email                         in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
+account_email_verification_sent       200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
+mfa_activate_totp                     in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
+mfa_add_webauthn                      in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
+mfa_authenticate                      in  302 302 302 302 302 302 302   in  302 302 302 302 302 302 302
+mfa_deactivate_totp                   in  404 404 404 404 404 404 404   in  404 404 404 404 404 404 404
+mfa_download_recovery_codes           in  404 404 404 404 404 404 404   in  404 404 404 404 404 404 404
+mfa_edit_webauthn                     in  404 404 404 404 404 404 404   in  404 404 404 404 404 404 404
+mfa_generate_recovery_codes           in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
+mfa_index                             in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
+mfa_list_webauthn                     in  302 302 302 302 302 302 302   in  302 302 302 302 302 302 302
+mfa_login_webauthn                    in  302 302 302 302 302 302 302   in  302 302 302 302 302 302 302
+mfa_reauthenticate                    in  403 403 403 403 403 403 403   in  403 403 403 403 403 403 403
+mfa_reauthenticate_webauthn           in  403 403 403 403 403 403 403   in  403 403 403 403 403 403 403
+mfa_remove_webauthn                   in  404 404 404 404 404 404 404   in  404 404 404 404 404 404 404
+mfa_view_recovery_codes               in  404 404 404 404 404 404 404   in  405 405 405 405 405 405 405
+openid_connect_callback               404 404 404 404 404 404 404 404   404 404 404 404 404 404 404 404
+provider-sign-in                      405 405 405 405 405 405 405 405   404 404 404 404 404 404 404 404
+socialaccount_connections             in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
+socialaccount_login_cancelled         200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
+socialaccount_login_error             401 401 401 401 401 401 401 401   405 405 405 405 405 405 405 405
+socialaccount_signup                  in  in  in  in  in  in  in  in    in  in  in  in  in  in  in  in
 """
 
 #: Links whose token is a secret, not an id: everyone who has one may read what it leads to.
@@ -451,6 +474,29 @@ OPEN_TO_ALL = {
     "token-list",
     "tour",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
+    "account_confirm_email",
+    "account_email",
+    "account_email_verification_sent",
+    "mfa_activate_totp",
+    "mfa_add_webauthn",
+    "mfa_authenticate",
+    "mfa_deactivate_totp",
+    "mfa_download_recovery_codes",
+    "mfa_edit_webauthn",
+    "mfa_generate_recovery_codes",
+    "mfa_index",
+    "mfa_list_webauthn",
+    "mfa_login_webauthn",
+    "mfa_reauthenticate",
+    "mfa_reauthenticate_webauthn",
+    "mfa_remove_webauthn",
+    "mfa_view_recovery_codes",
+    "openid_connect_callback",
+    "provider-sign-in",
+    "socialaccount_connections",
+    "socialaccount_login_cancelled",
+    "socialaccount_login_error",
+    "socialaccount_signup",
 }
 
 #: Name of the address → parameter → what fills it, where the two have different names.

@@ -9,6 +9,8 @@ from allauth.socialaccount import views as connected
 from allauth.socialaccount.providers.github import views as github
 from allauth.socialaccount.providers.google import views as google
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
@@ -39,7 +41,7 @@ urlpatterns = [
     path("2fa/codes/", codes.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("2fa/codes/generate/", codes.generate_recovery_codes, name="mfa_generate_recovery_codes"),
     path("2fa/codes/download/", codes.download_recovery_codes, name="mfa_download_recovery_codes"),
-    path("2fa/passkeys/", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_list_webauthn"),
+    path("2fa/passkeys/", login_required(RedirectView.as_view(pattern_name="mfa_index")), name="mfa_list_webauthn"),
     path("2fa/passkeys/add/", passkeys.add_webauthn, name="mfa_add_webauthn"),
     path("2fa/passkeys/login/", passkeys.login_webauthn, name="mfa_login_webauthn"),
     path("2fa/passkeys/reauthenticate/", passkeys.reauthenticate_webauthn, name="mfa_reauthenticate_webauthn"),
@@ -49,7 +51,8 @@ urlpatterns = [
     path("connected/sign-up/", connected.signup, name="socialaccount_signup"),
     path("connected/cancelled/", connected.login_cancelled, name="socialaccount_login_cancelled"),
     path("connected/error/", connected.login_error, name="socialaccount_login_error"),
-    path("google/login/callback/", google.oauth2_callback, name="google_callback"),
-    path("github/login/callback/", github.oauth2_callback, name="github_callback"),
     path("oidc/<str:provider_id>/login/callback/", openid_connect.callback, name="openid_connect_callback"),
 ]
+for _kind, _view in (("google", google.oauth2_callback), ("github", github.oauth2_callback)):
+    if any(one.kind == _kind for one in settings.IDENTITY_PROVIDERS):
+        urlpatterns.append(path(f"{_kind}/login/callback/", _view, name=f"{_kind}_callback"))
