@@ -6,7 +6,7 @@
 
 import sys
 from pathlib import Path
-from wsgiref.simple_server import make_server
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import django
 from cryptography.hazmat.primitives import serialization
@@ -16,6 +16,8 @@ from django.urls import include, path
 
 CLIENT, SECRET, PASSWORD = "assay", "a-secret-of-the-client", "a-long-enough-passphrase"
 GROUPS = ["labels"]
+#: The name under which Django finds this module.
+NAME = "oidc_provider"
 
 
 def configure(folder: Path) -> None:
@@ -23,7 +25,7 @@ def configure(folder: Path) -> None:
     settings.configure(
         SECRET_KEY="the-provider-of-tests",
         ALLOWED_HOSTS=["127.0.0.1", "localhost"],
-        ROOT_URLCONF=__name__,
+        ROOT_URLCONF=NAME,
         DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": folder / "provider.sqlite3"}},
         DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
         INSTALLED_APPS=[
@@ -37,6 +39,7 @@ def configure(folder: Path) -> None:
         ],
         MIDDLEWARE=[
             "django.contrib.sessions.middleware.SessionMiddleware",
+            "django.middleware.csrf.CsrfViewMiddleware",
             "django.contrib.auth.middleware.AuthenticationMiddleware",
             "django.contrib.messages.middleware.MessageMiddleware",
             "allauth.account.middleware.AccountMiddleware",
@@ -58,11 +61,18 @@ def configure(folder: Path) -> None:
         ACCOUNT_EMAIL_VERIFICATION="none",
         SESSION_COOKIE_NAME="provider_session",
         CSRF_COOKIE_NAME="provider_csrf",
-        IDP_OIDC_ADAPTER=f"{__name__}.Adapter",
+        IDP_OIDC_ADAPTER=f"{NAME}.Adapter",
         IDP_OIDC_PRIVATE_KEY=key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         ).decode(),
     )
+
+
+class Quiet(WSGIRequestHandler):
+    """Logs nothing."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
 
 
 def main(port: int, redirect_uri: str, folder: Path) -> None:
@@ -79,22 +89,23 @@ def main(port: int, redirect_uri: str, folder: Path) -> None:
         def get_claims(self, *args, **more):  # type: ignore[no-untyped-def]
             return super().get_claims(*args, **more) | {"groups": GROUPS}
 
+    # What the settings name is looked up in this module, which can't import allauth before they are complete.
     globals()["Adapter"] = Adapter
+    globals()["urlpatterns"] = [
+        path("accounts/", include("allauth.account.urls")),
+        path("", include("allauth.idp.urls")),
+    ]
     call_command("migrate", verbosity=0)
     lena = User.objects.create_user("lena", "lena@example.org", PASSWORD, first_name="Lena", last_name="Berg")
     EmailAddress.objects.create(user=lena, email=lena.email, verified=True, primary=True)
     client = Client(id=CLIENT, name="Assay", scopes="openid\nprofile\nemail", redirect_uris=redirect_uri)
     client.set_secret(SECRET)
     client.save()
-    with make_server("127.0.0.1", port, get_wsgi_application()) as server:
+    with make_server("127.0.0.1", port, get_wsgi_application(), handler_class=Quiet) as server:
         print("ready", flush=True)
         server.serve_forever()
 
 
-urlpatterns = [path("accounts/", include("allauth.account.urls")), path("", include("allauth.idp.urls"))]
-
 if __name__ == "__main__":
-    # Under its own name too: the settings name what is in this module.
-    sys.modules["oidc_provider"] = sys.modules["__main__"]
-    __name__ = "oidc_provider"
+    sys.modules[NAME] = sys.modules["__main__"]
     main(int(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
