@@ -29,6 +29,7 @@ urlpatterns = [
     path("notices/<str:public_id>/", notices.notice_read, name="notice-read"),
     path("palette/", keys.palette, name="palette"),
     path("keys/", keys.key_settings, name="key-settings"),
+    path("account/app-code.svg", account.app_code, name="account-app-code"),
     path("tokens/", account.token_list, name="token-list"),
     path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("sign-in/<str:provider_id>/", provider_sign_in.provider_sign_in, name="provider-sign-in"),

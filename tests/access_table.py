@@ -420,6 +420,7 @@ account_reset_password_from_key       200 200 200 200 200 200 200 200   200 200 
 account_reset_password_from_key_done  200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
 account_set_password                  in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
 account_signup                        200 302 302 302 302 302 302 302   200 302 302 302 302 302 302 302
+account-app-code                      in  404 404 404 404 404 404 404   in  405 405 405 405 405 405 405
 account_confirm_email                 200 200 200 200 200 200 200 200   404 404 404 404 404 404 404 404
 account_email                         in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 account_email_verification_sent       200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
@@ -474,6 +475,7 @@ OPEN_TO_ALL = {
     "token-list",
     "tour",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
+    "account-app-code",
     "account_confirm_email",
     "account_email",
     "account_email_verification_sent",

@@ -1,7 +1,7 @@
 """A provider of OpenID Connect on this machine: django-allauth's own, as a program of its own.
 
-``python tests/oidc_provider.py PORT REDIRECT_URI FOLDER`` serves one person, lena (password: see PASSWORD), in the groups
-``labels``, to one client. It prints ``ready`` when it serves.
+``python tests/oidc_provider.py PORT REDIRECT_URI FOLDER`` serves one person, lena, in the
+group ``labels``, to one client. It prints ``ready`` when it serves.
 """
 
 import sys

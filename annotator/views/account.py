@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotator.errors import Invalid
 from annotator.presentation.components.labels import words_of
 from annotator.services.access.permissions import member_state
-from annotator.services.accounts import tokens
+from annotator.services.accounts import factors, tokens
 from annotator.services.accounts.accounts import demo_people
 from annotator.views.forms import TokenForm
 from annotator.views.pages import PageRequest, posted
@@ -64,6 +64,14 @@ def token_revoke(request: PageRequest, public_id: str) -> HttpResponse:
     token = tokens.revoke_token(actor=request.user, public_id=public_id)
     messages.success(request, _("The token “%(name)s” is revoked.") % {"name": token.name})
     return redirect("token-list")
+
+
+@never_cache
+@login_required
+@require_safe
+def app_code(request: PageRequest) -> HttpResponse:
+    """Return the code that an authenticator app scans, while the person sets one up."""
+    return HttpResponse(factors.app_code(request), content_type="image/svg+xml")
 
 
 @require_POST

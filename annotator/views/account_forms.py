@@ -16,6 +16,7 @@ from allauth.mfa.webauthn.internal import auth as passkeys
 from allauth.socialaccount.forms import SignupForm as SocialSignupForm
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils.translation import gettext
@@ -188,7 +189,7 @@ class AddPasskeyForm(_ReadPasskey, AddWebAuthnForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["name"].label = _("Name")
-        self.fields["name"].max_length = 100
+        self.fields["name"].validators.append(MaxLengthValidator(100))
         self.fields["name"].help_text = _("Such as “Laptop”, so that you can tell your passkeys apart.")
         self.fields["passwordless"].label = _("Also sign in with it instead of the password")
         self.fields["passwordless"].help_text = _("The device then asks for your finger, your face or a PIN.")

@@ -45,7 +45,7 @@ function get({publicKey}) {
 }
 
 function sentenceOf(error) {
-  if (!window.PublicKeyCredential?.parseCreationOptionsFromJSON) {
+  if (!globalThis.PublicKeyCredential?.parseCreationOptionsFromJSON) {
     return gettext("This browser can’t use passkeys here. Use a newer browser, or another way.");
   }
   if (error.name === "InvalidStateError") return gettext("This device already has a passkey for your account.");

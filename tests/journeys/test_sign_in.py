@@ -107,7 +107,7 @@ def test_an_app_and_a_passkey(
     page.get_by_role("link", name="Set up an app").click()
     page.locator("[name=password]").fill(PASSWORD)
     page.get_by_role("button", name="Confirm").click()
-    expect(page.locator(".qr-code svg")).to_be_visible()
+    expect(page.locator(".qr-code")).to_be_visible()
     check_accessibility(page)
     page.get_by_text("Can’t scan it?").click()
     secret = page.locator("details code").inner_text()

@@ -7,6 +7,7 @@ import qrcode
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authenticator_added, authenticator_removed
+from allauth.mfa.totp.internal.auth import SECRET_SESSION_KEY
 from django.conf import settings
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -14,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from qrcode.image.svg import SvgPathImage
 
+from annotator.errors import Hidden
 from annotator.models import Membership, User
 from annotator.services.access.operators import is_operator
 from annotator.services.outgoing.encryption import decrypt, encrypt
@@ -37,10 +39,8 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         return decrypt(encrypted_text, purpose=_PURPOSE)
 
     def build_totp_svg(self, url: str) -> str:
-        """Return the code as SVG without an XML declaration, for the page itself: images from data: are forbidden."""
-        out = BytesIO()
-        qrcode.make(url, image_factory=SvgPathImage, border=2).save(out)
-        return "<svg" + out.getvalue().decode().partition("<svg")[2]
+        """Return nothing: the page shows the image of ``app_code``, since images from data: are forbidden."""
+        return ""
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Return whether another factor is left, or none is required."""
@@ -52,6 +52,17 @@ class FactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         number = Authenticator.objects.filter(user_id=user.pk, type=type).count() + 1
         return _("Passkey %(number)d") % {"number": number}
+
+
+def app_code(request: HttpRequest) -> bytes:
+    """Return the code that an authenticator app scans, as SVG. Raises Hidden if the person is not setting up an app."""
+    secret = request.session.get(SECRET_SESSION_KEY)
+    if not secret:
+        raise Hidden(_("You aren’t setting up an app."))
+    out = BytesIO()
+    address = FactorAdapter().build_totp_url(request.user, secret)
+    qrcode.make(address, image_factory=SvgPathImage, border=2).save(out)
+    return out.getvalue()
 
 
 def required_for(person: User) -> bool:

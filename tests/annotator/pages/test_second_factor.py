@@ -58,7 +58,8 @@ def set_up_app(client: Client) -> str:
     assert client.post(confirm["Location"], {"password": PASSWORD})["Location"] == APP
     page = client.get(APP).content.decode()
     secret = client.session["mfa.totp.secret"]
-    assert "<svg" in page
+    image = client.get("/account/app-code.svg")
+    assert (image["Content-Type"], b"<svg" in image.content) == ("image/svg+xml", True)
     assert f"<code>{secret}</code>" in page
     assert "Incorrect code" in client.post(APP, {"code": "000000"}).content.decode()
     assert client.post(APP, {"code": code_of(secret)})["Location"] == CODES
