@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
 from annotator.services.accounts.tokens import find_live_token, token_projects
+from annotator.services.client_address import client_address
 from annotator.views.request_limits import admit_request
 
 _SCHEME = (
@@ -27,7 +28,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         if len(parts) != 2:
             raise AuthenticationFailed(_("The Authorization header must be “Bearer” and a token."))
-        token = find_live_token(parts[1].decode("latin-1"))
+        token = find_live_token(parts[1].decode("latin-1"), address=client_address(request._request))
         if token is None:
             raise AuthenticationFailed(_("The token is unknown, expired or revoked. Create one under “API tokens”."))
         token.user.token_projects = token_projects(token)

@@ -2,6 +2,9 @@
 
 import logging
 import re
+import socket
+from contextlib import suppress
+from logging.handlers import SysLogHandler
 
 _SECRET = re.compile(r"/(invitation|password/reset/key)/[^/?#\s\"']+")
 
@@ -27,3 +30,15 @@ class NoTraceback(logging.Filter):
         """Change the record. Always return True."""
         record.exc_info = record.exc_text = None
         return True
+
+
+class Syslog(SysLogHandler):
+    """Sends records to a syslog server by UDP, which never waits. The server's name is looked up once."""
+
+    def createSocket(self) -> None:
+        """Make the socket. Without the server's address, records are lost, and the log says so."""
+        with suppress(OSError):
+            host, port = self.address
+            family, kind, _proto, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+            self.address = address[:2]
+            self.socket = socket.socket(family, kind)

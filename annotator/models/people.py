@@ -275,6 +275,8 @@ class ApiToken(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    #: From where, see ``annotator.services.client_address``; blank: unknown.
+    last_address = models.CharField(max_length=45, blank=True, default="", db_default="")
 
     objects = ApiTokenQuerySet.as_manager()
 

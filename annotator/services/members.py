@@ -19,6 +19,7 @@ from annotator.models.keys import hash_secret
 from annotator.models.people import InvitationQuerySet
 from annotator.services.access.permissions import require_administrator, roles_in
 from annotator.services.history.events import append_event
+from annotator.services.security_log import log_security
 
 INVITATION_DAYS = 14
 #: Open invitations of a project.
@@ -95,6 +96,7 @@ def _give_role(
             if provider:
                 after["provider"] = provider
             append_event(actor=actor, project=project, kind="membership.granted", after=after)
+            log_security("role_granted", person=user, actor=actor, project=project.slug, role=role.value)
             for end in ROLE_GRANTED:
                 end(project, user, role)
     return membership
@@ -150,6 +152,7 @@ def _end_role(*, actor: User, project: Project, user: User, role: Role, by_admin
             kind="membership.ended",
             before={"user": user.public_id, "role": membership.role},
         )
+        log_security("role_ended", person=user, actor=actor, project=project.slug, role=membership.role)
 
 
 def lost_work(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:

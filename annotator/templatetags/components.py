@@ -34,6 +34,7 @@ from annotator.presentation.components.labels import label_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
+from annotator.services.security_log import KINDS
 from annotator.translation import clause_comma, translated_text
 
 register = template.Library()
@@ -62,6 +63,14 @@ def page_tabs(context: Context, setting: str) -> list[tuple[str, str, bool]]:
     pages = getattr(settings, setting)
     current = max((name for name, _label in pages if here.startswith(name)), key=len, default="")
     return [(reverse(name), _(label), name == current) for name, label in pages]
+
+
+@register.simple_tag
+def security_event(event: Any) -> str:
+    """Return an event of the security log in words: ``{% security_event event %}``."""
+    details = ", ".join(str(value) for value in event.details.values() if value not in (None, ""))
+    words = _(KINDS[event.kind])
+    return f"{words} ({details})" if details else words
 
 
 @register.simple_tag

@@ -25,9 +25,10 @@ from django.utils.translation import gettext_lazy as _
 from annotator.errors import Conflict, Hidden
 from annotator.models import User
 from annotator.services.accounts.accounts import require_attempt
-from annotator.services.accounts.attempts import client_address, forget_attempts
+from annotator.services.accounts.attempts import forget_attempts
 from annotator.services.accounts.password_mails import mail_aside
 from annotator.services.accounts.sign_up import SESSION_KEY
+from annotator.services.client_address import client_address
 from annotator.services.members import find_invitation
 from annotator.views.forms import can_be_seen
 

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_noop
 from annotator.core.concurrency import limited
 from annotator.errors import Busy
 from annotator.models import User
-from annotator.services.accounts.attempts import client_address
+from annotator.services.client_address import client_address
 
 #: Per web process, which has four threads behind the proxy.
 MAX_TRANSFERS_OF_ONE, MAX_TRANSFERS = 1, 2

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotator.services.accounts.accounts import require_attempt
-from annotator.services.accounts.attempts import client_address
+from annotator.services.client_address import client_address
 from annotator.views.pages import PageRequest, posted, project_page
 from benchmark.services.releases import errata as reports
 from benchmark.services.releases.requests import load_release

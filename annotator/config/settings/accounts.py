@@ -27,6 +27,9 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 # Changes of an account need a password or a second factor again.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+# A long weekend, and as long as a session's cookie.
+SESSION_IDLE_MINUTES = env.integer("SESSION_IDLE_MINUTES", default=4 * 24 * 60)
+SESSION_MAX_HOURS = env.integer("SESSION_MAX_HOURS", default=14 * 24)
 #: Domains of addresses with which accounts are created; none: all.
 SIGN_UP_DOMAINS = [domain.lower().lstrip("@") for domain in env.items("SIGN_UP_DOMAINS", default=[])]
 ACCOUNT_LOGOUT_ON_GET = False
@@ -49,6 +52,8 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", 
 MFA_ADAPTER = "annotator.services.accounts.factors.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
+# Accounts need an invitation, so a stranger gains nothing by taking the address of somebody else.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 # Clocks of telephones differ by some seconds.
 MFA_TOTP_TOLERANCE = 1
 MFA_TOTP_ISSUER = "Assay"

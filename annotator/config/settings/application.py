@@ -41,6 +41,7 @@ MIDDLEWARE = [
     "annotator.views.middleware.SizeMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotator.views.sessions.SessionAgeMiddleware",
     "annotator.views.languages.LanguageMiddleware",
     "annotator.views.middleware.PersonMiddleware",
     "annotator.views.middleware.KeysMiddleware",

@@ -1,8 +1,17 @@
 """What is logged."""
 
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+
 from annotator.config import environment as env
 
-LOGGING = {
+_syslog = env.text("SECURITY_SYSLOG")
+_host, _, _port = _syslog.rpartition(":")
+if _syslog and not (_host and _port.isascii() and _port.isdigit() and 0 < int(_port) < 65536):
+    raise ImproperlyConfigured(f"SECURITY_SYSLOG is “{_syslog}”; it must be a host and a port, like 10.0.0.5:514.")
+
+LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
@@ -19,3 +28,11 @@ LOGGING = {
         "django.security.DisallowedHost": {"filters": ["no_traceback"]},
     },
 }
+if _syslog:
+    # Facility auth, in one JSON line for each event.
+    LOGGING["handlers"]["syslog"] = {
+        "class": "annotator.config.logs.Syslog",
+        "address": (_host.strip("[]"), int(_port)),
+        "facility": "auth",
+    }
+    LOGGING["loggers"]["assay.security"] = {"handlers": ["syslog"], "level": "INFO", "propagate": False}

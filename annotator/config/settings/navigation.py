@@ -56,8 +56,11 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
     ("mfa_index", _("Second factor")),
     ("account_email", _("Email address")),
     ("socialaccount_connections", _("Connected accounts")),
+    ("account-sessions", _("Sign-ins")),
 ]
-OPERATOR_PAGES: list[tuple[str, str]] = []
+OPERATOR_PAGES: list[tuple[str, str]] = [
+    ("operator-security-log", _("Security log")),
+]
 # What the search (Ctrl+K) finds also: page, part of it, label and roles. A test compares both lists with the URLs.
 PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("statistics-team", "", _("Team today"), _OVERSEERS),

@@ -10,23 +10,25 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 
 from annotator.core.concurrency import limited
 from annotator.errors import Hidden
-from annotator.models import User
+from annotator.models import SecurityEvent, User
 from annotator.services.accounts.attempts import (
     OF_ONE_ADDRESS,
     OF_ONE_NAME,
     OF_STRANGERS,
-    client_address,
     count_attempt,
     forget_attempts,
 )
+from annotator.services.accounts.devices import device_name
 from annotator.services.accounts.mails import send_aside
 from annotator.services.accounts.sign_in import is_known_device, remember_device
 from annotator.services.accounts.sign_up import SESSION_KEY, require_allowed_address
+from annotator.services.client_address import client_address
 from annotator.services.members import accept_invitation, find_invitation
 from annotator.services.notices.addresses import absolute_url
 
@@ -80,7 +82,8 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return reverse("invitation", args=[secret]) if secret else reverse("account_email")
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        return client_address(request)
+        """Return the address for allauth's tables, which store no networks; 0.0.0.0 if it is unknown."""
+        return client_address(request).partition("/")[0] or "0.0.0.0"  # noqa: S104 - nothing listens here
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse an attempt too soon after failed ones, unless the person has signed in from this browser before."""
@@ -108,6 +111,8 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def post_login(self, request: HttpRequest, user: User, **more: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **more)
+        if not is_known_device(request, user.username):
+            mail_new_device(self, request, user)
         remember_device(request, response, user)
         return response
 
@@ -143,6 +148,20 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             mail.send()
         else:
             transaction.on_commit(lambda: send_aside(mail))
+
+
+def mail_new_device(adapter: InvitationAdapter, request: HttpRequest, user: User) -> None:
+    """Mail a person about a sign-in from a browser that they have not used before, unless it is their first."""
+    if not user.email or SecurityEvent.objects.filter(person=user, kind="signed_in")[1:2].count() == 0:
+        return
+    context = {
+        "user": user,
+        "device": device_name(request.headers.get("User-Agent", "")),
+        "address": client_address(request),
+        "at": timezone.now(),
+        "link": absolute_url(reverse("account-sessions")),
+    }
+    adapter.send_mail("account/email/new_device", user.email, context)
 
 
 def _login_of(credentials: dict[str, Any]) -> str:

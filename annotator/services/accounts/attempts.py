@@ -6,13 +6,10 @@ so parallel attempts all count.
 """
 
 import hashlib
-import ipaddress
 import math
 from datetime import timedelta
 
-from django.conf import settings
 from django.db import transaction
-from django.http import HttpRequest
 from django.utils import timezone
 
 from annotator.models import AttemptCount
@@ -57,35 +54,3 @@ def forget_old_attempts() -> int:
 
 def _key(what: str, name: str, address: str) -> str:
     return hashlib.sha256("\0".join((what, name.strip().casefold(), address)).encode()).hexdigest()
-
-
-def client_address(request: HttpRequest) -> str:
-    """Return the address a request came from; for IPv6 the /64 network, which belongs to one person.
-
-    ``X-Forwarded-For`` is read from its end, up to the first address that is not a trusted proxy.
-    """
-    address = _parsed(request.META.get("REMOTE_ADDR", ""))
-    for earlier in reversed(request.headers.get("x-forwarded-for", "").split(",")):
-        # On a Unix socket, which only the proxy can open, peers have no address.
-        if address is not None and not any(address in network for network in settings.TRUSTED_PROXIES):
-            break
-        if (before := _parsed(earlier)) is None:
-            break
-        address = before
-    if address is None:
-        return ""
-    return str(ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else address)
-
-
-def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Parse an address as proxies write it, with or without a port."""
-    text = text.strip()
-    if text.startswith("["):
-        text = text[1:].partition("]")[0]
-    elif text.count(":") == 1:
-        text = text.partition(":")[0]
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return None
-    return getattr(address, "ipv4_mapped", None) or address

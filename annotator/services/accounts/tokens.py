@@ -17,6 +17,7 @@ from annotator.models import ApiToken, Project, User
 from annotator.models.keys import hash_secret
 from annotator.services.database.compiled import compiled
 from annotator.services.history.events import append_event
+from annotator.services.security_log import log_security
 
 PREFIX = "assay_"
 #: Tokens in a person's list: those that work and the newest others.
@@ -79,6 +80,7 @@ def create_token(
         )
         token.projects.set(limited_to or [])
         _record(token, "token.created", after=_words(token))
+        log_security("token_created", person=actor, actor=actor, token=token.hint, scopes=token.scopes)
     return token, secret
 
 
@@ -111,6 +113,7 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
         token.revoked_at = timezone.now()
         token.save(update_fields=["revoked_at"])
         _record(token, "token.revoked", before=_words(token))
+        log_security("token_revoked", person=token.user, actor=actor, token=token.hint)
     return token
 
 
@@ -139,14 +142,19 @@ def _by_hash(secret_hash: str) -> QuerySet[ApiToken]:
     return ApiToken.objects.select_related("user").filter(secret_hash=secret_hash)
 
 
-def find_live_token(secret: str) -> ApiToken | None:
-    """Return the token behind a secret, with its user, if it still works; note its use."""
+def find_live_token(secret: str, *, address: str = "") -> ApiToken | None:
+    """Return the token behind a secret, with its user, if it still works; note its use.
+
+    A use from another ``address`` than the last one is written to the security log.
+    """
     now = timezone.now()
     token = next(iter(_by_hash(hash_secret(secret))), None)
     if token is None or token.state(now) != "live" or not token.user.is_active:
         return None
     if token.last_used_at is None or token.last_used_at < now - USE_RESOLUTION:
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now, last_address=address)
+        if token.last_address != address:
+            log_security("token_used", person=token.user, token=token.hint, address=address)
     return token
 
 

@@ -25,6 +25,7 @@ from annotator.models import ApiToken, AttemptCount, Invitation, Role, User
 from annotator.services import members
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts import accounts, attempts, password_mails, tokens
+from annotator.services.client_address import client_address
 from tests.factories import make_user
 from tests.racing import overlap, race
 
@@ -361,7 +362,7 @@ def test_signing_in_and_a_forgotten_password_need_the_database_alone(client, per
 def test_the_readers_address_is_told_by_trusted_proxies_alone(settings, rf, peer, forwarded, address):
     settings.TRUSTED_PROXIES = [ip_network(one) for one in ("127.0.0.0/8", "10.0.0.0/8")]
     request = rf.get("/", REMOTE_ADDR=peer, HTTP_X_FORWARDED_FOR=forwarded)
-    assert attempts.client_address(request) == address
+    assert client_address(request) == address
 
 
 def test_a_session_ends_with_its_time_and_with_the_password(client, person):
