@@ -421,6 +421,11 @@ account_reset_password_from_key_done  200 200 200 200 200 200 200 200   405 405 
 account_set_password                  in  200 200 200 200 200 200 200   in  200 200 200 200 200 200 200
 account_signup                        200 302 302 302 302 302 302 302   200 302 302 302 302 302 302 302
 account-app-code                      in  404 404 404 404 404 404 404   in  405 405 405 405 405 405 405
+account-sessions                      in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
+account-sessions-end                  in  405 405 405 405 405 405 405   in  302 302 302 302 302 302 302
+account-session-end                   in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 404
+operator-security-log                 in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-security-log-file            in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 account_confirm_email                 200 200 200 200 200 200 200 200   404 404 404 404 404 404 404 404
 account_email                         in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 account_email_verification_sent       200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
@@ -476,6 +481,9 @@ OPEN_TO_ALL = {
     "tour",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
     "account-app-code",
+    "account-session-end",
+    "account-sessions",
+    "account-sessions-end",
     "account_confirm_email",
     "account_email",
     "account_email_verification_sent",

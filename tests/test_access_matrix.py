@@ -136,9 +136,9 @@ def test_the_table_itself_lets_nobody_in_by_mistake() -> None:
 
 
 #: The link of an invitation is a secret, not an id: everybody who has it may see it.
-WITH_IDS = [
-    name for name in NAMES if VARIABLES[name] and not name.startswith(("account_", "mfa_")) and name != "invitation"
-]
+#: Addresses of one's own account; its ids are not those of a project.
+OWN_ACCOUNT = ("account_", "account-", "mfa_")
+WITH_IDS = [name for name in NAMES if VARIABLES[name] and not name.startswith(OWN_ACCOUNT) and name != "invitation"]
 IDS_ONLY = [name for name in WITH_IDS if name not in SECRET_LINKS]
 
 

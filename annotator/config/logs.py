@@ -38,7 +38,8 @@ class Syslog(SysLogHandler):
     def createSocket(self) -> None:
         """Make the socket. Without the server's address, records are lost, and the log says so."""
         with suppress(OSError):
-            host, port = self.address
-            family, kind, _proto, _name, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
-            self.address = address[:2]
+            host, port = str(self.address[0]), int(self.address[1])
+            family, kind, _proto, _name, found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+            self.address = str(found[0]), int(found[1])
+            self.unixsocket, self.socktype = False, kind
             self.socket = socket.socket(family, kind)

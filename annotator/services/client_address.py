@@ -24,6 +24,11 @@ def client_address(request: HttpRequest) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else address)
 
 
+def stored_address(request: HttpRequest) -> str:
+    """Return the address for columns that store no networks; 0.0.0.0 if it is unknown."""
+    return client_address(request).partition("/")[0] or "0.0.0.0"  # noqa: S104 - nothing listens here
+
+
 def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Parse an address as proxies write it, with or without a port."""
     text = text.strip()

@@ -29,6 +29,8 @@ def security_log_page(request: PageRequest) -> HttpResponse:
         "older": _link(query, "after", page.after),
         "newer": _link(query, "before", page.before),
         "filters": filters,
+        "since": filters.active.get("since", ""),
+        "until": filters.active.get("until", ""),
         "query": query,
         "kinds": [(kind, _(words)) for kind, words in security_log.KINDS.items()],
     }

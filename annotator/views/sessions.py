@@ -58,7 +58,7 @@ def session_list(request: PageRequest) -> HttpResponse:
 
 @login_required
 @require_POST
-def session_end(request: PageRequest, key: int) -> HttpResponse:
+def session_end(request: PageRequest, key: str) -> HttpResponse:
     """End one of your sessions."""
     sessions.end_session(actor=request.user, request=request, key=key)
     messages.success(request, _("The session has ended."))

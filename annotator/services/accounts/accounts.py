@@ -28,7 +28,7 @@ from annotator.services.accounts.devices import device_name
 from annotator.services.accounts.mails import send_aside
 from annotator.services.accounts.sign_in import is_known_device, remember_device
 from annotator.services.accounts.sign_up import SESSION_KEY, require_allowed_address
-from annotator.services.client_address import client_address
+from annotator.services.client_address import client_address, stored_address
 from annotator.services.members import accept_invitation, find_invitation
 from annotator.services.notices.addresses import absolute_url
 
@@ -82,8 +82,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return reverse("invitation", args=[secret]) if secret else reverse("account_email")
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return the address for allauth's tables, which store no networks; 0.0.0.0 if it is unknown."""
-        return client_address(request).partition("/")[0] or "0.0.0.0"  # noqa: S104 - nothing listens here
+        return stored_address(request)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Refuse an attempt too soon after failed ones, unless the person has signed in from this browser before."""

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotator.errors import Hidden
 from annotator.models import User
+from annotator.services.client_address import stored_address
 from annotator.services.jobs.retention import retention
 from annotator.services.security_log import log_security
 
@@ -21,6 +22,9 @@ from annotator.services.security_log import log_security
 BEGAN, SEEN = "began", "seen"
 #: How often the last use is written.
 USE_RESOLUTION = timedelta(minutes=5)
+_AGENT = UserSession._meta.get_field("user_agent").max_length
+#: Digits of the number of a session.
+MAX_DIGITS = 18
 #: Sessions that a page shows.
 LISTED = 100
 
@@ -32,10 +36,11 @@ def list_sessions(person: User) -> list[UserSession]:
     return list(found.order_by("-last_seen_at", "-pk")[:LISTED])
 
 
-def end_session(*, actor: User, request: HttpRequest, key: int) -> None:
+def end_session(*, actor: User, request: HttpRequest, key: str) -> None:
     """End one of the actor's sessions. Raises Hidden if it is none, or has ended."""
     with transaction.atomic():
-        session = UserSession.objects.select_for_update().filter(user=actor, pk=key).first()
+        number = int(key) if key.isascii() and key.isdigit() and len(key) < MAX_DIGITS else 0
+        session = UserSession.objects.select_for_update().filter(user=actor, pk=number).first()
         if session is None:
             raise Hidden(_("This session has ended already."))
         _end([session])
@@ -71,7 +76,7 @@ def begin_session(request: HttpRequest, user: User, **_more: object) -> None:
     """Note the session of a person who has signed in."""
     now = timezone.now().timestamp()
     request.session[BEGAN] = request.session[SEEN] = now
-    UserSession.objects.create_from_request(request)
+    _write(request, user)
 
 
 def has_timed_out(request: HttpRequest, *, now: datetime | None = None) -> bool:
@@ -94,7 +99,21 @@ def note_use(request: HttpRequest) -> None:
         return
     request.session.setdefault(BEGAN, now.timestamp())
     request.session[SEEN] = now.timestamp()
-    UserSession.objects.create_from_request(request)
+    if isinstance(request.user, User):
+        _write(request, request.user)
+
+
+def _write(request: HttpRequest, user: User) -> None:
+    """Write the row of a session."""
+    if not request.session.session_key:
+        request.session.save()
+    values = {
+        "user": user,
+        "ip": stored_address(request),
+        "user_agent": request.headers.get("User-Agent", "")[:_AGENT],
+        "last_seen_at": timezone.now(),
+    }
+    UserSession.objects.update_or_create(session_key=request.session.session_key, defaults=values)
 
 
 @retention("ended sessions of people")
