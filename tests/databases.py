@@ -6,6 +6,7 @@ in that folder, on PostgreSQL a database beside the others.
 """
 
 import contextlib
+import copy
 import fcntl
 import os
 import shutil
@@ -37,7 +38,8 @@ def django_db_setup(
             databases = copied_databases(Path(folder))
         else:
             keep = django_db_keepdb and not django_db_createdb
-            databases = setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=())
+            with quick_migrations():
+                databases = setup_databases(verbosity=0, interactive=False, keepdb=keep, serialized_aliases=())
         speed_up_flush()
     yield
     if folder or not django_db_keepdb:
@@ -53,7 +55,8 @@ def copied_databases(folder: Path) -> list[Any]:
     template = folder / f"{connection.vendor}.template"
     with locked(folder / f"{connection.vendor}.lock"):
         if not template.exists():
-            made: list[Any] = setup_databases(verbosity=0, interactive=False, serialized_aliases=())
+            with quick_migrations():
+                made: list[Any] = setup_databases(verbosity=0, interactive=False, serialized_aliases=())
             connection.close()
             keep_as_template(template)
             return made
@@ -66,6 +69,29 @@ def copied_databases(folder: Path) -> list[Any]:
     connection.close()
     connection.settings_dict["NAME"] = test_name
     return [(connection, name, True)]
+
+
+@contextlib.contextmanager
+def quick_migrations() -> Iterator[None]:
+    """Migrate in two thirds of the time: copy the fields of models between operations.
+
+    Django builds 25,000 models on the way, each field from its arguments. The tables are the same, also the order of
+    their columns. The demo and the API's clients migrate as installations do.
+    """
+    from django.db.models import Field
+
+    def copied(field: Any) -> Any:
+        made = copy.deepcopy(field)
+        # Cached as the name of a model; in the built model it is a class.
+        vars(made).pop("related_model", None)
+        # Columns are in this order.
+        made.creation_counter = Field.creation_counter
+        Field.creation_counter += 1
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Field, "clone", copied)
+        yield
 
 
 def speed_up_flush() -> None:

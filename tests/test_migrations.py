@@ -10,6 +10,7 @@ from annotator.services.history.events import append_event
 from reviews.models import AssignmentPlan, Comment, Cycle, CycleState
 from reviews.services.assignments.plans import confirm_plan, make_plan, make_undo
 from reviews.services.feedback.comments import comment_on
+from tests.databases import quick_migrations
 from tests.factories import adopt_c3, make_dialogue, make_item, make_team
 
 
@@ -22,7 +23,14 @@ def triggers():
         return {row[0] for row in cursor.fetchall()}
 
 
+@pytest.fixture
+def _quick_migrations():
+    with quick_migrations():
+        yield
+
+
 @pytest.mark.slow(seconds=20)
+@pytest.mark.usefixtures("_quick_migrations")
 @pytest.mark.django_db(transaction=True)
 def test_back_and_forth():
     """One way back with a stop, because each operation on the way computes the state of all models."""
