@@ -11,4 +11,5 @@ class AnnotatorConfig(AppConfig):
         from annotator.services.accounts import providers, security_events, sessions  # noqa: F401 - connect to signals
         from annotator.services.dialogues import composite_checks, field_checks, replay_runner, trials  # noqa: F401
         from annotator.services.integrity import history_checks  # noqa: F401
+        from annotator.services.operations import forgetting  # noqa: F401 - registers its retention
         from annotator.services.webhooks import deliveries  # noqa: F401 - registers its retention

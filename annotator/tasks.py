@@ -9,12 +9,14 @@ from annotator.services.integrity import checkpoints
 from annotator.services.jobs import jobs, periodic_tasks, retention
 from annotator.services.jobs.jobs import run_job
 from annotator.services.notices import digests
+from annotator.services.operations import sizes
 from annotator.services.webhooks import sending
 
 __all__ = [
     "forget_old_attempts",
     "mail_again",
     "mail_new_password",
+    "note_sizes",
     "resume_jobs",
     "run_job",
     "send_digests",
@@ -57,6 +59,13 @@ def send_webhooks() -> None:
 def forget_old_attempts() -> None:
     """Remove counted attempts without effect."""
     attempts.forget_old_attempts()
+
+
+@shared_task(name="annotator.tasks.note_sizes")
+def note_sizes() -> None:
+    """Write how much is stored, once a day."""
+    if not sizes.has_todays_sizes():
+        sizes.note_sizes()
 
 
 @shared_task(name="annotator.tasks.tidy_up")

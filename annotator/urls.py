@@ -10,7 +10,9 @@ from annotator.views import (
     invitations,
     keys,
     languages,
+    metrics,
     notices,
+    operations,
     operators,
     projects,
     provider_sign_in,
@@ -20,7 +22,11 @@ from annotator.views import (
 )
 
 urlpatterns = [
+    path("livez", site.healthz, name="livez"),
     path("healthz", site.healthz, name="healthz"),
+    path("metrics", metrics.metrics, name="metrics"),
+    path("operator/operations/", operations.operations, name="operator-operations"),
+    path("operator/operations/<str:public_id>/retry/", operations.retry, name="operator-operations-retry"),
     path("jsi18n/", languages.script_texts, name="javascript-catalog"),
     path("language/", languages.language_settings, name="language-settings"),
     path("theme/", site.set_theme, name="theme"),

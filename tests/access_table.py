@@ -312,7 +312,11 @@ member-list                           in  404 404 200 200 200 200 404   in  404 
 language-settings                     in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 notice-list                           in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 notice-read                           in  405 405 405 405 405 405 405   in  404 404 302 404 404 404 404
+livez                                 200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
+metrics                               404 404 404 404 404 404 404 404   405 405 405 405 405 405 405 405
 key-settings                          in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
+operator-operations                   in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-operations-retry             in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
 palette                               in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
 notice-settings                       in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 project                               in  404 404 200 200 200 200 404   in  404 404 405 405 405 405 404
@@ -674,6 +678,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "invitation-revoke": {"public_id": "invitation"},
     "member-change": {"public_id": "person"},
     "notice-read": {"public_id": "notice"},
+    "operator-operations-retry": {"public_id": "job"},
     "prediction-file": {"public_id": "predictions"},
     "release-detail": {"public_id": "release"},
     "release-diff": {"public_id": "release"},

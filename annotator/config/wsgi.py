@@ -12,6 +12,7 @@ from django.core.wsgi import get_wsgi_application
 
 from annotator.config.garbage import collect_between_requests
 from annotator.config.preloading import load_pages
+from annotator.config.reporting import start_reporting
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotator.config.settings")
 try:
@@ -21,6 +22,8 @@ try:
             f"There are no static files in {settings.STATIC_ROOT}. First run manage.py collectstatic --noinput, with "
             "the same ASSAY_DATA and STATIC_ROOT."
         )
+    # Before the middleware is loaded, to which traces add their own.
+    start_reporting()
     application = get_wsgi_application()
 except ImproperlyConfigured as mistake:
     # The message alone, without gunicorn's traceback. Exit code 3 tells gunicorn that no other worker can start either.

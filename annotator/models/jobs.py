@@ -59,6 +59,8 @@ class Job(models.Model):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    #: The request that started it, as logs name it; blank: the command line, or a periodic task.
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
 
     objects = JobQuerySet.as_manager()
 
@@ -67,6 +69,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["project", "-id"], name="job_by_project"),
             models.Index(fields=["heartbeat_at"], condition=Q(state__in=["queued", "running"]), name="job_not_ended"),
+            models.Index(fields=["-ended_at"], condition=Q(ended_at__isnull=False), name="job_by_end"),
         ]
 
     def __str__(self) -> str:

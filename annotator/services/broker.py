@@ -2,7 +2,9 @@
 
 import logging
 
+import redis
 from celery import current_app
+from django.conf import settings
 
 #: Limits for Redis, which may accept connections but not respond. The file broker ignores them.
 SHORT_TIMEOUTS = {"socket_timeout": 2, "socket_connect_timeout": 2, "max_retries": 0, "retry_on_timeout": False}
@@ -18,3 +20,14 @@ def wake_task(name: str) -> None:
     except Exception as error:
         # Whatever the broker raises.
         _LOG.warning("no broker took the message for %s: %s", name, error)
+
+
+def broker_version() -> str:
+    """Return the version of Redis; blank if it does not respond or is not used."""
+    if not settings.REDIS_URL:
+        return ""
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2) as client:
+            return str(client.info("server")["redis_version"])
+    except (redis.RedisError, KeyError):
+        return ""

@@ -12,6 +12,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from annotator.core import log_context
 from annotator.errors import Busy
 from annotator.services.jobs.outages import NoRoom, outage
 from annotator.views.uploads import TakesNoFile
@@ -55,7 +56,9 @@ def _page(status: int, sentence: str, back: str = "") -> dict[str, Any]:
     """Return the context of ``error.html``. ``back``: the page to go back to."""
     # The usual layout asks the database, which may be what failed.
     layout = "bare.html" if status >= 500 else "base.html"
-    return {"layout": layout, "status": status, "title": _TITLES[status], "sentence": sentence, "back": back}
+    name = log_context.request_id.get()
+    page = {"layout": layout, "status": status, "title": _TITLES[status], "sentence": sentence, "back": back}
+    return page | {"request_id": name}
 
 
 def _is_api(request: HttpRequest) -> bool:

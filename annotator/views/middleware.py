@@ -27,6 +27,7 @@ from annotator.presentation.components.keymap import own_keys
 from annotator.services.archiving import as_refusal
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
+from annotator.views.metrics import metrics
 from annotator.views.request_limits import admit_large_response, admit_request, admit_transfer, note_computing
 from annotator.views.site import healthz, readyz
 from annotator.views.uploads import may_send_files
@@ -43,9 +44,12 @@ class _Middleware:
 
 
 class HealthMiddleware(_Middleware):
-    """Answers ``/healthz`` and ``/readyz`` first, because probes may use a host name that is not allowed."""
+    """Answers probes and ``/metrics`` first, because they may use a host name that is not allowed.
 
-    _VIEWS: ClassVar = {"/healthz": healthz, "/readyz": readyz}
+    ``/healthz`` is the older name of ``/livez``.
+    """
+
+    _VIEWS: ClassVar = {"/livez": healthz, "/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self._VIEWS.get(request.path, self.get_response)(request)

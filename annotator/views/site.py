@@ -4,7 +4,7 @@ import math
 import time
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -31,16 +31,21 @@ def healthz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
-    """Return 200 if everything that the site needs is available, else 503 and a line for each missing part."""
-    missing = _missing()
+    """Return 200 if everything that the site needs is available, else 503 and a line for each missing part.
+
+    With ``Accept: application/json``, the same as ``{"ready", "missing": {part: sentence}}``.
+    """
+    missing = missing_parts()
+    headers = _NEVER_KEPT | ({"Retry-After": str(RETRY_AFTER)} if missing else {})
+    if request.accepts("application/json") and not request.accepts("text/plain"):
+        return JsonResponse({"ready": not missing, "missing": missing}, status=503 if missing else 200, headers=headers)
     if not missing:
-        return HttpResponse("ready\n", content_type="text/plain", headers=_NEVER_KEPT)
+        return HttpResponse("ready\n", content_type="text/plain", headers=headers)
     lines = [f"{part}: {sentence}\n" for part, sentence in missing.items()]
-    headers = _NEVER_KEPT | {"Retry-After": str(RETRY_AFTER)}
     return HttpResponse(lines, status=503, content_type="text/plain; charset=utf-8", headers=headers)
 
 
-def _missing() -> dict[str, str]:
+def missing_parts() -> dict[str, str]:
     """Return what is missing now.
 
     Each check opens a database connection, and anybody may ask. Only one thread checks; the others repeat its last

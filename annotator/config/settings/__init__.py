@@ -14,5 +14,6 @@ from annotator.config.settings.languages import *
 from annotator.config.settings.logs import *
 from annotator.config.settings.mail import *
 from annotator.config.settings.mode import *
+from annotator.config.settings.monitoring import *
 from annotator.config.settings.navigation import *
 from annotator.config.settings.security import *

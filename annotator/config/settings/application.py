@@ -31,6 +31,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "annotator.views.request_log.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "annotator.views.middleware.HealthMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -50,11 +50,14 @@ KEEP_DAYS = {
 # For /readyz: the maximum age of the workers' last heartbeat, and the free space that the data folder needs.
 WORKER_LAG_SECONDS = env.seconds("WORKER_LAG_SECONDS", default=300)
 DISK_RESERVE_MB = env.integer("DISK_RESERVE_MB", default=500)
+# The page of operators warns when the last backup is older.
+BACKUP_MAX_AGE_HOURS = env.integer("BACKUP_MAX_AGE_HOURS", default=26, minimum=1, maximum=24 * env.MAX_DAYS)
 CELERY_BEAT_SCHEDULER = "annotator.config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 #: Name → (task, seconds between runs).
 _PERIODIC_TASKS = {
     "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),
+    "note-sizes": ("annotator.tasks.note_sizes", 3600),
     "tidy-up": ("annotator.tasks.tidy_up", 6 * 3600),
     "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),
     "resume-jobs": ("annotator.tasks.resume_jobs", 15),

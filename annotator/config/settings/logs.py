@@ -5,6 +5,11 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from annotator.config import environment as env
+from annotator.config.settings.mode import EMBEDDED
+
+LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "text"), default="text" if EMBEDDED else "json")
+# A line for each request, with its view and not its address.
+REQUEST_LOG = env.boolean("REQUEST_LOG", default=not EMBEDDED)
 
 _syslog = env.text("SECURITY_SYSLOG")
 _host, _, _port = _syslog.rpartition(":")
@@ -14,17 +19,28 @@ if _syslog and not (_host and _port.isascii() and _port.isdigit() and 0 < int(_p
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "text": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"},
+        "json": {"()": "annotator.config.logs.JsonLines"},
+    },
     "filters": {
         "secrets": {"()": "annotator.config.logs.HideSecrets"},
         "no_traceback": {"()": "annotator.config.logs.NoTraceback"},
         "outages": {"()": "annotator.services.jobs.outages.OutagesInOneLine"},
+        "context": {"()": "annotator.config.logs.AddContext"},
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["outages", "secrets"]}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["outages", "secrets", "context"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": env.level("LOG_LEVEL", default="WARNING")},
     "loggers": {
         # Deletions are always logged.
         "annotator.services.jobs.retention": {"level": "INFO"},
+        "annotator.requests": {"level": "INFO"},
         "django.security.DisallowedHost": {"filters": ["no_traceback"]},
     },
 }

@@ -59,6 +59,7 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
     ("account-sessions", _("Sign-ins")),
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = [
+    ("operator-operations", _("Operations")),
     ("operator-security-log", _("Security log")),
 ]
 # What the search (Ctrl+K) finds also: page, part of it, label and roles. A test compares both lists with the URLs.

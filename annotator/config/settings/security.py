@@ -74,7 +74,7 @@ except ValueError as error:
 if not EMBEDDED:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = HTTPS
-    SECURE_REDIRECT_EXEMPT = [r"^(healthz|readyz)$"]
+    SECURE_REDIRECT_EXEMPT = [r"^(livez|healthz|readyz|metrics)$"]
     SECURE_HSTS_SECONDS = env.integer("SECURE_HSTS_SECONDS", default=31536000 if HTTPS else 0)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 # For requests of people who may not send large files. deploy/Caddyfile has the same limit.

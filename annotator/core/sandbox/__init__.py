@@ -14,7 +14,7 @@ after each call. It runs twice, and what differs is reported.
 
 from annotator.core.sandbox.host import Sandbox
 from annotator.core.sandbox.results import Call, CallResult, Expected, Limits, SandboxUnavailable, Status
-from annotator.core.sandbox.sharing import shared_sandbox
+from annotator.core.sandbox.sharing import shared_sandbox, walls_in_force
 from annotator.core.sandbox.trajectories import (
     Implementation,
     State,

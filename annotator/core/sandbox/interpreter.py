@@ -91,6 +91,14 @@ class Interpreter:
             raise SandboxUnavailable(f"The sandbox could not isolate itself, so no code runs{why}.")
         self.layers = word["layers"]
 
+    def walls(self) -> list[str]:
+        """Start the interpreter; return what isolates it: the filter, and those of ``LAYERS`` that the machine allows.
+
+        Raises SandboxUnavailable.
+        """
+        self.start()
+        return ["filter", *self.layers]
+
     def open_child(self, limits: Limits) -> socket.socket:
         """Start a child and return its channel. Raises SandboxUnavailable."""
         self.start()

@@ -86,6 +86,11 @@ class RemoteSandbox:
         request = {"trajectory": trajectory_to_json(trajectory), "twice": twice, "limits": asdict(limits)}
         return run_from_json(self._ask(request, 2 * limits.wall)["run"])
 
+    def walls(self) -> list[str]:
+        """See ``Interpreter.walls``. Also raises SandboxUnavailable if the service does not respond."""
+        walls: list[str] = self._ask({"walls": True}, 0)["walls"]
+        return walls
+
     def _ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
         """Return the service's answer to a request that runs for a given time at most. Raises SandboxUnavailable."""
         until = time.monotonic() + seconds + MARGIN
@@ -171,6 +176,8 @@ def _signs_of_life(connection: socket.socket) -> Iterator[None]:
 def _run(free: Free, request: dict[str, Any]) -> dict[str, Any]:
     sandbox = free.get()
     try:
+        if "walls" in request:
+            return {"walls": sandbox.walls()}
         limits = Limits(**request["limits"])
         if "trajectory" in request:
             trajectory = trajectory_from_json(request["trajectory"])

@@ -26,3 +26,15 @@ def shared_sandbox() -> Sandbox | RemoteSandbox:
             _sandboxes[me] = Sandbox()
             atexit.register(_sandboxes[me].close)
         return _sandboxes[me]
+
+
+def walls_in_force() -> list[str]:
+    """Return what isolates untrusted code of this process (``Interpreter.walls``). Raises SandboxUnavailable.
+
+    Its own sandbox is another one than the shared one, and ends at once: a parent must not keep what its children use.
+    """
+    path = os.environ.get("ASSAY_SANDBOX")
+    if path:
+        return RemoteSandbox(path).walls()
+    with Sandbox() as sandbox:
+        return sandbox.walls()

@@ -9,7 +9,7 @@ from annotator.services.dialogues.revisions import refresh_findings
 from annotator.services.jobs.jobs import Running, job_kind
 
 
-@job_kind(KIND, gettext_noop("Check of composites"), quiet=True)
+@job_kind(KIND, gettext_noop("Check of composites"), quiet=True, repeatable=True)
 def run_composite_checks(running: Running) -> dict[str, Any]:
     """Run the job kind ``composites``. Repeating it does no harm, so it keeps no checkpoint."""
     dialogue = Dialogue.objects.get(project=running.job.project, public_id=running.job.parameters["dialogue"])

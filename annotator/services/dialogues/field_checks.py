@@ -12,7 +12,7 @@ from annotator.services.jobs.jobs import Running, job_kind
 _AT_ONCE = 200
 
 
-@job_kind(CHECK_JOB, gettext_noop("Check of custom fields"), quiet=True)
+@job_kind(CHECK_JOB, gettext_noop("Check of custom fields"), quiet=True, repeatable=True)
 def run_field_checks(running: Running) -> dict[str, Any]:
     """Check each dialogue of the project with the fields that it has by then. Nobody waits for more than one of them.
 

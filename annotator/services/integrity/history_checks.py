@@ -74,7 +74,7 @@ def _problems_among(keys: Sequence[int]) -> Iterator[str]:
         yield from look(sound)
 
 
-@job_kind(JOB, gettext_noop("History check"))
+@job_kind(JOB, gettext_noop("History check"), repeatable=True)
 def _run(running: Running) -> dict[str, Any]:
     project = running.job.project
     after: int = running.checkpoint.get("after", 0)

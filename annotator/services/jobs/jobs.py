@@ -31,6 +31,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
+from annotator.core import log_context
 from annotator.core.text import Message, message
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
@@ -63,6 +64,8 @@ class JobKind:
     #: one at a time for each person.
     untrusted: bool
     queue: str
+    #: Whether a failed job can be started again from its parameters and checkpoint alone, by ``retry_job``.
+    repeatable: bool
 
 
 _KINDS: dict[str, JobKind] = {}
@@ -76,16 +79,18 @@ def job_kind(
     quiet: bool | Callable[[Job], bool] = False,
     untrusted: bool = False,
     queue: str = "",
+    repeatable: bool = False,
 ) -> Callable[[Runner], Runner]:
     """Register a runner, which returns the job's result. A DomainError fails the job with its sentence.
 
     ``queue``: one of the settings' queues; by default the one for untrusted data and code, or the first.
+    ``repeatable``: see ``JobKind``. A kind whose job is named by other rows has a page of its own to start it again.
     """
 
     def register(run: Runner) -> Runner:
         silent = quiet if callable(quiet) else lambda job: quiet
         own = queue or ("untrusted" if untrusted else "assay")
-        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted, own)
+        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted, own, repeatable)
         return run
 
     return register
@@ -172,7 +177,9 @@ def start_job(
     """
     if kind not in _KINDS:
         raise ValueError(f"no job kind {kind}")
-    job = Job.objects.create(project=project, requester=actor, kind=kind, parameters=parameters)
+    job = Job.objects.create(
+        project=project, requester=actor, kind=kind, parameters=parameters, request_id=log_context.request_id.get()
+    )
     append_event(actor=actor, project=project, kind="job.started", after={"job": job.public_id, "kind": kind})
     if wake_worker:
         transaction.on_commit(lambda: wake(job))
@@ -215,6 +222,13 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     if running is None:
         return Job.objects.get(pk=job_id)
     kind = _KINDS[running.job.kind]
+    job, project = running.job.public_id, running.job.project.slug
+    with log_context.about(request_id=running.job.request_id, job=job, project=project):
+        _run(kind, running)
+    return Job.objects.get(pk=job_id)
+
+
+def _run(kind: JobKind, running: Running) -> None:
     try:
         # What a job stores and what it writes to files, such as releases, is the same whoever started it.
         with override(settings.LANGUAGE_CODE):
@@ -233,7 +247,6 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
     except Exception as error:
         _end(running, JobState.FAILED, error=_why(error), unforeseen=True)
         raise
-    return Job.objects.get(pk=job_id)
 
 
 def _why(error: Exception) -> Message:
@@ -345,10 +358,16 @@ def resumable_jobs() -> list[tuple[int, str]]:
     return [*found.exclude(untrusted)[:100], *found.filter(untrusted)[:100]]
 
 
-def unserved_jobs(*, before: datetime) -> QuerySet[Job]:
-    """Return jobs with untrusted data or code that wait since ``before``, if no worker has run one since then."""
-    served = _untrusted_jobs().filter(heartbeat_at__gt=before)
-    return _untrusted_jobs().filter(~Exists(served), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
+def is_repeatable(kind: str) -> bool:
+    """Return whether ``retry_job`` starts failed jobs of this kind again."""
+    return kind in _KINDS and _KINDS[kind].repeatable
+
+
+def unserved_jobs(queue: str, *, before: datetime) -> QuerySet[Job]:
+    """Return jobs of a queue that wait since ``before``, if no worker has run one of it since then."""
+    jobs = Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.queue == queue])
+    served = jobs.filter(heartbeat_at__gt=before)
+    return jobs.filter(~Exists(served), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:

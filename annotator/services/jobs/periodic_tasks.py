@@ -1,7 +1,9 @@
 """When periodic tasks last ran: shows that beat and the workers are running."""
 
+import math
 import os
 import secrets
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,26 @@ from annotator.models import PeriodicTask
 
 #: The most frequent task of beat for the ordinary queue; it takes a moment.
 PULSE = "resume-jobs"
+#: Seconds between two records of the same task by one process.
+NOTED_SECONDS = 60.0
+#: When this process last recorded a task, by name.
+_noted: dict[str, float] = {}
 
 
 def note_run(name: str, outcome: dict[str, Any] | None = None) -> None:
     """Record that a worker has just run a task."""
     values = {"ran_at": timezone.now(), "outcome": outcome or {}}
     PeriodicTask.objects.update_or_create(name=name, defaults=values)
+
+
+def note_pass(task: str) -> None:
+    """Record that a worker has run a task of beat, at most once a minute; ``task`` is Celery's name."""
+    name = next((name for name, entry in settings.CELERY_BEAT_SCHEDULE.items() if entry["task"] == task), "")
+    if not name or _noted.get(name, -math.inf) > time.monotonic() - NOTED_SECONDS:
+        return
+    _noted[name] = time.monotonic()
+    # Its outcome, if it has recorded one, stays.
+    PeriodicTask.objects.update_or_create(name=name, defaults={"ran_at": timezone.now()})
 
 
 def folder_mark() -> str:

@@ -16,13 +16,15 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from annotator.models import PeriodicTask
+from annotator.models import PeriodicTask, Worker
 from annotator.services.jobs.jobs import unserved_jobs
 from annotator.services.jobs.outages import has_room, outage
 from annotator.services.jobs.periodic_tasks import PULSE, folder_mark
 
 #: Seconds for the database and the broker to respond.
 PATIENCE = 2
+#: The most reports of workers that are read.
+MOST_WORKERS = 100
 
 
 def what_is_missing() -> dict[str, str]:
@@ -36,7 +38,10 @@ def _database() -> dict[str, str]:
     """Check the database on a new connection: an old one may hang, or work while the server refuses new ones."""
     pulse = PeriodicTask.objects.filter(name=PULSE).values_list("ran_at", "outcome")
     late = timezone.now() - timedelta(seconds=settings.WORKER_LAG_SECONDS)
-    waiting = unserved_jobs(before=late).values_list("created_at")[:1]
+    # Workers of the first queue show that they live by running what beat sends.
+    others = [queue.name for queue in settings.CELERY_TASK_QUEUES][1:]
+    waiting = [unserved_jobs(name, before=late).values_list("created_at")[:1] for name in others]
+    reports = Worker.objects.order_by("-heartbeat_at").values_list("heartbeat_at", "queues")[:MOST_WORKERS]
     try:
         with closing(_new_connection()) as database, database.cursor() as cursor:
             behind = _behind(database)
@@ -44,15 +49,23 @@ def _database() -> dict[str, str]:
                 # The other queries may need a table or a column that does not exist yet.
                 return {"database": behind}
             found = []
-            for rows in (pulse, waiting):
+            for rows in (pulse, *waiting):
                 cursor.execute(*rows.query.sql_with_params())
                 found.append(cursor.fetchone())
+            cursor.execute(*reports.query.sql_with_params())
+            alive = [_json(queues) for at, queues in cursor.fetchall() if _is_recent(_when(database, at))]
             full = _writes(database)
     except DatabaseError as error:
         return {"database": f"{outage(error) or 'The database does not respond'}."}
-    heard, since = (_when(database, row[0]) if row else None for row in found)
-    workers = _workers(heard) or _folder(found[0][1])
-    return {"database": full, "workers": workers, "untrusted": _untrusted(since)}
+    heard, *since = (_when(database, row[0]) if row else None for row in found)
+    parts = {"database": full, "beat": "", "workers": ""}
+    if heard is not None and _is_recent(heard):
+        parts["workers"] = _folder(found[0][1])
+    elif any(settings.CELERY_TASK_DEFAULT_QUEUE in queues for queues in alive):
+        parts["beat"] = _beat(heard)
+    else:
+        parts["workers"] = _workers(heard)
+    return parts | {name: _queue(name, moment) for name, moment in zip(others, since, strict=True)}
 
 
 def _behind(database: BaseDatabaseWrapper) -> str:
@@ -104,32 +117,45 @@ def _when(database: BaseDatabaseWrapper, value: datetime | str) -> datetime:
     return moment if timezone.is_aware(moment) else timezone.make_aware(moment, database.timezone)
 
 
+def _is_recent(moment: datetime) -> bool:
+    """Return whether a sign of life counts. A time in the future comes from a wrong clock and shows nothing."""
+    return abs(timezone.now() - moment) <= timedelta(seconds=settings.WORKER_LAG_SECONDS)
+
+
 def _workers(last: datetime | None) -> str:
     if last is None:
         return "No worker has run yet. Check that beat and a worker are running."
-    # A time in the future comes from a wrong clock and does not show that workers are running.
-    if abs(timezone.now() - last) > timedelta(seconds=settings.WORKER_LAG_SECONDS):
-        return f"No worker has run since {last:%Y-%m-%d %H:%M} UTC. Check that beat and a worker are running."
-    return ""
+    return f"No worker has run since {last:%Y-%m-%d %H:%M} UTC. Check that beat and a worker are running."
+
+
+def _beat(last: datetime | None) -> str:
+    """Return a sentence about beat: workers live, but nothing that it sends reaches them."""
+    since = f"since {last:%Y-%m-%d %H:%M} UTC" if last else "yet"
+    return f"Workers are running, but no message of beat has arrived {since}. Check that beat is running."
 
 
 def _folder(outcome: str | dict[str, Any]) -> str:
     """Check that the last worker uses this data folder; otherwise it would not find uploads."""
-    theirs = (json.loads(outcome) if isinstance(outcome, str) else outcome).get("folder")
+    theirs = _json(outcome).get("folder")
     ours = folder_mark()
     if not theirs or not ours or theirs == ours:
         return ""
     return "A worker and this web server use different data folders. Set the same ASSAY_DATA for both."
 
 
-def _untrusted(since: datetime | None) -> str:
-    """Check the other queue. Its workers give no sign during a long job or without work, so look for waiting jobs."""
+def _queue(name: str, since: datetime | None) -> str:
+    """Check another queue. Its workers show nothing during a long job or without work, so look for waiting jobs."""
     if since is None:
         return ""
     return (
-        f"A job of the queue “untrusted” has been waiting since {since:%Y-%m-%d %H:%M} UTC. Check that a worker of "
+        f"A job of the queue “{name}” has been waiting since {since:%Y-%m-%d %H:%M} UTC. Check that a worker of "
         "this queue is running."
     )
+
+
+def _json(value: Any) -> Any:
+    """Return JSON from the driver; SQLite returns text."""
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def _broker() -> str:

@@ -181,7 +181,7 @@ def start_migration(*, actor: User, project: Project, version: ProtocolVersion |
         return start_job(actor=actor, project=project, kind=JOB, parameters=asked)
 
 
-@job_kind(JOB, gettext_noop("Move items to the current protocol"))
+@job_kind(JOB, gettext_noop("Move items to the current protocol"), repeatable=True)
 def _run(running: Running) -> dict[str, int]:
     project = running.job.project
     version = ProtocolVersion.objects.get(pk=running.job.parameters["version"])

@@ -224,7 +224,7 @@ def withdraw_change(*, actor: User, project: Project, change: GuidelineChange) -
     return count
 
 
-@job_kind(JOB, gettext_noop("Send outdated dialogues back"))
+@job_kind(JOB, gettext_noop("Send outdated dialogues back"), repeatable=True)
 def _run(running: Running) -> dict[str, Any]:
     """Start a new cycle for each dialogue that nobody has claimed; count the others, which keep their flag."""
     change = GuidelineChange.objects.select_related("guideline").get(pk=running.job.parameters["change"])

@@ -86,7 +86,7 @@ def judge_owner(*, context: CycleContext, run: StageRun, stage: Stage, review: R
     return sent
 
 
-@job_kind(JOB, gettext_noop("Send an owner’s items back"))
+@job_kind(JOB, gettext_noop("Send an owner’s items back"), repeatable=True)
 def _run(running: Running) -> dict[str, int]:
     sent = SentBackStratum.objects.select_related("draw", "owner").get(pk=running.job.parameters["sent_back"])
     reason = f"Draw {sent.draw.number}: {sent.errors} of {sent.audited} audited dialogues of this owner had errors."

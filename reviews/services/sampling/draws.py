@@ -229,7 +229,7 @@ def carry_out(draw: Draw) -> None:
     Draw.objects.filter(pk=draw.pk).update(carried_out_at=timezone.now())
 
 
-@job_kind(JOB, gettext_noop("Carry out draw"))
+@job_kind(JOB, gettext_noop("Carry out draw"), repeatable=True)
 def _run(running: Running) -> dict[str, int]:
     draw = Draw.objects.select_related("project").get(pk=running.job.parameters["draw"])
     done: int = running.checkpoint.get("done", 0)

@@ -1,0 +1,1 @@
+"""How the installation is doing: workers, queues, sizes, backups, metrics."""
