@@ -48,4 +48,5 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
 
 CMD ["gunicorn", "annotator.config.wsgi:application", "--bind", "0.0.0.0:8000", \
      "--worker-class", "annotator.config.buffering_worker.BufferingWorker", "--workers", "3", "--threads", "4", "--worker-tmp-dir", "/dev/shm", \
+     "--max-requests", "20000", "--max-requests-jitter", "4000", "--graceful-timeout", "30", \
      "--no-control-socket", "--access-logfile", "-"]

@@ -185,7 +185,7 @@ def start_workers(supervisor: Supervisor, python: Path, variables: Mapping[str, 
     """Start two Celery workers: one that also runs beat, and one for untrusted data and code, which may crash."""
     for name, options in (
         ("worker", ["--queues", "assay,models", "--beat"]),
-        ("worker for untrusted code", ["--queues", "untrusted", "--hostname", "untrusted@%h"]),
+        ("worker for untrusted code", ["--queues", "imports,untrusted", "--hostname", "untrusted@%h"]),
     ):
         command: list[str | Path] = [
             python, "-m", "celery", "--app", "annotator.config.celery:app", "worker", *options,

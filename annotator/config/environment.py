@@ -8,7 +8,7 @@ import re
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -26,8 +26,12 @@ MAX_SECONDS = 2_000_000
 
 
 def text(name: str, *, default: str = "") -> str:
-    """Return the value without surrounding spaces. A blank value counts as not set."""
-    return env.str(name, default="").strip() or default
+    """Return the value without surrounding spaces, or the content of the file that ``NAME_FILE`` names.
+
+    A blank value counts as not set. The variable itself goes before its file.
+    """
+    said = env.str(name, default="").strip()
+    return said or (file_content(f"{name}_FILE") if os.environ.get(f"{name}_FILE", "").strip() else default)
 
 
 def boolean(name: str, *, default: bool) -> bool:
@@ -118,7 +122,7 @@ def folder(name: str, path: Path) -> Path:
 
 def file_content(name: str) -> str:
     """Return the content of the file that a variable names; blank if the variable is not set."""
-    file = text(name)
+    file = env.str(name, default="").strip()
     if not file:
         return ""
     try:
@@ -148,7 +152,8 @@ def database(*, sqlite: dict[str, Any] | None) -> dict[str, Any]:
             "write special characters as %2F (slash), %40 (at) and so on."
         )
     found: dict[str, Any] = env.db_url_config(address)
-    return found
+    password = text("DATABASE_PASSWORD")
+    return found | {"PASSWORD": password} if password and parts.scheme != "sqlite" else found
 
 
 _POSTGRESQL, _SQLITE = "postgres://user:password@host:port/name", "sqlite:///path"
@@ -166,7 +171,7 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def redis(*, required: bool) -> str:
-    """Read REDIS_URL; blank if it is not set."""
+    """Read REDIS_URL, with the password of REDIS_PASSWORD; blank if it is not set."""
     address = text("REDIS_URL")
     if required and not address:
         raise ImproperlyConfigured("Server mode needs Redis: set REDIS_URL to redis://host:port/0.")
@@ -175,7 +180,11 @@ def redis(*, required: bool) -> str:
     usable = parts and parts.scheme in ("redis", "rediss") and parts.hostname and _DATABASE_PATH.fullmatch(parts.path)
     if address and not usable:
         raise ImproperlyConfigured("REDIS_URL is not valid; it must be redis://host:port/0, or rediss:// for TLS.")
-    return address
+    password = text("REDIS_PASSWORD")
+    if parts is None or not password:
+        return address
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{parts.username or ''}:{quote(password, safe='')}@{host}").geturl()
 
 
 _DATABASE_PATH = re.compile(r"/?[0-9]*")

@@ -10,7 +10,7 @@ class SecurityEvent(models.Model):
     """Something that matters for the security of accounts. Append-only: the database refuses changes."""
 
     created_at = models.DateTimeField(default=timezone.now)
-    #: See ``annotator.services.accounts.security_log.KINDS``.
+    #: See ``annotator.services.security_log.KINDS``.
     kind = models.CharField(max_length=40)
     #: Whose account it is about; null: an unknown name was used, or it is about the installation.
     person = models.ForeignKey(

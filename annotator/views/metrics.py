@@ -8,7 +8,7 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from annotator.services.accounts.attempts import client_address
+from annotator.services.client_address import client_address
 from annotator.services.operations.gauges import DatabaseGauges
 from annotator.services.operations.request_metrics import request_registry
 

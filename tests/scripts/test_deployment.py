@@ -1,15 +1,22 @@
 """The container files, as far as they can be checked without an engine that runs containers."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+import redis
 import yaml
 from gunicorn.config import Config
 
+from scripts.private_services import free_port, port_is_open, running_server
+
 ROOT = Path(__file__).resolve().parents[2]
-REQUIRED = {"SECRET_KEY", "POSTGRES_PASSWORD", "ASSAY_HOST"}
-APPLICATION = {"migrate", "web", "worker", "untrusted", "models", "beat"}
+REQUIRED = {"ASSAY_HOST"}
+WORKERS = {"worker", "imports", "untrusted", "models"}
+APPLICATION = {"migrate", "web", "beat", *WORKERS}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +52,7 @@ def test_example_names_what_is_required_and_fills_in_nothing():
 
 def test_application_runs_in_server_mode_with_one_environment(compose):
     environments = [dict(compose["services"][name]["environment"]) for name in sorted(APPLICATION)]
-    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 2
+    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 3
     assert all(environment == environments[0] for environment in environments)
     assert environments[0]["ASSAY_MODE"] == "server"
     assert "ASSAY_DEMO" not in environments[0]
@@ -57,7 +64,9 @@ def test_every_setting_that_the_documentation_names_reaches_the_application(comp
     named = {name for row in rows for name in re.findall(r"[A-Z_]{4,}", row)}
     assert {"JOB_STATEMENT_SECONDS", "LOG_LEVEL"} < named
     # Variables of the container, and those that only an embedded or unusual server has.
-    fixed = {"ASSAY_HTTPS", "ASSAY_DEMO", "EMAIL_FILE_PATH", "STATIC_ROOT", "SECRET_KEY_FILE"}
+    fixed = {"ASSAY_HTTPS", "ASSAY_DEMO", "EMAIL_FILE_PATH", "STATIC_ROOT"}
+    # Secrets are files.
+    fixed |= {"SECRET_KEY", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
     assert named - fixed - set(compose["services"]["web"]["environment"]) == set()
 
 
@@ -92,7 +101,8 @@ def test_what_stops_has_the_time_it_takes(compose):
         for name, service in compose["services"].items()
         if "stop_grace_period" in service
     }
-    assert set(given) == {"web", "worker", "untrusted", "models", "postgres"}
+    assert set(given) == set(compose["services"])
+    assert given["proxy"] > given["web"]
     assert given["web"] > Config().graceful_timeout
 
 
@@ -125,14 +135,81 @@ def test_strangers_data_and_code_have_workers_of_their_own(compose):
         command = service.get("command", ())
         if "worker" in command:
             served[name] = command[command.index("--queues") + 1]
-    assert served == {"worker": "assay", "untrusted": "untrusted", "models": "models"}
+    assert served == {"worker": "assay", "imports": "imports", "untrusted": "untrusted", "models": "models"}
 
 
 def test_long_running_services_tell_their_health(compose):
     docker = (ROOT / "Dockerfile").read_text()
     assert "HEALTHCHECK" in docker
-    for name in ("postgres", "redis", "worker", "untrusted", "models", "proxy", "sandbox"):
+    for name in set(compose["services"]) - {"migrate", "web"}:
         assert compose["services"][name]["healthcheck"]["test"]
+
+
+def test_every_service_has_limits_and_few_rights(compose):
+    for name, service in compose["services"].items():
+        assert {"mem_limit", "cpus", "pids_limit"} <= set(service), name
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        if name != "postgres":
+            assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
+        image = service["image"]
+        # An exact version; deploy/pin-images adds the digest, which only a registry knows.
+        assert image == "assay" or re.fullmatch(r"[a-z]+:\d+\.\d+(\.\d+)?", image)
+
+
+def test_secrets_are_files_and_not_in_the_environment(compose, tmp_path):
+    script = tmp_path / "make-secrets"
+    shutil.copy(ROOT / "deploy" / "make-secrets", script)
+    subprocess.run([script], check=True, capture_output=True)
+    made = {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
+    assert {f"./deploy/secrets/{name}" for name in made} == {one["file"] for one in compose["secrets"].values()}
+    assert len(set(made.values())) == 3
+    assert all(re.fullmatch("[0-9a-f]{96}", text) for text in made.values())
+    assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
+    # A second run changes nothing.
+    subprocess.run([script], check=True, capture_output=True)
+    assert made == {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
+    for service in compose["services"].values():
+        files = {key: value for key, value in service.get("environment", {}).items() if key.endswith("_FILE")}
+        used = {value.rpartition("/")[2] for value in files.values() if value.startswith("/run/secrets/")}
+        assert used <= set(service.get("secrets", ()))
+
+
+def test_keys_of_services_are_those_of_the_compose_specification(compose):
+    """A misspelt key would be refused by docker compose, which may be missing here."""
+    known = (
+        "build cap_add cap_drop command cpus depends_on environment healthcheck image init logging mem_limit networks "
+        "network_mode pids_limit ports read_only restart secrets security_opt shm_size stop_grace_period tmpfs user "
+        "volumes"
+    )
+    for service in compose["services"].values():
+        assert set(service) <= set(known.split())
+        assert set(service.get("healthcheck", ())) <= {
+            "test", "interval", "timeout", "retries", "start_period", "disable"
+        }  # fmt: skip
+        assert set(service.get("secrets", ())) <= set(compose["secrets"])
+    assert set(compose) <= {"name", "services", "volumes", "networks", "secrets", "x-logging", "x-application",
+                            "x-environment"}  # fmt: skip
+
+
+@pytest.mark.servers
+def test_redis_starts_with_its_password_and_its_limit(compose, tmp_path):
+    """The command of the container, with other folders and another port."""
+    (tmp_path / "redis_password").write_text("abc123")
+    port = free_port()
+    script = compose["services"]["redis"]["command"][2].replace("$$", "$").replace("/run/secrets", str(tmp_path))
+    script = script.replace("/tmp/redis.conf", f"{tmp_path}/redis.conf").replace("--save", f"--port {port} --save")
+    with running_server(["sh", "-c", script], tmp_path, "Redis", lambda: port_is_open(port), {}):
+        with pytest.raises(redis.AuthenticationError):
+            redis.Redis(port=port).ping()
+        variables = {"REDIS_URL": f"redis://127.0.0.1:{port}/0", "REDIS_PASSWORD_FILE": f"{tmp_path}/redis_password"}
+        show = "from annotator.config import environment as e; print(e.redis(required=True))"
+        url = subprocess.run(
+            [sys.executable, "-c", show], cwd=ROOT, env=variables, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        client = redis.Redis.from_url(url)
+        assert client.config_get("maxmemory*")["maxmemory-policy"] == "noeviction"
+        assert int(client.config_get("maxmemory")["maxmemory"]) < 512 * 2**20
+        client.close()
 
 
 def test_connections_on_which_nothing_comes_take_no_thread():

@@ -30,6 +30,9 @@ def _limit(database: dict[str, Any], seconds: int) -> None:
 
 
 def _set(database: dict[str, Any], **limits: int) -> None:
+    if settings.DATABASE_POOLER:
+        # The pooler sets them for all of its connections.
+        return
     options = database.setdefault("OPTIONS", {})
     chosen = [options.get("options", ""), *(f"-c {name}={seconds}s" for name, seconds in limits.items())]
     options["options"] = " ".join(filter(None, chosen))

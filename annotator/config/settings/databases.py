@@ -30,6 +30,13 @@ else:
         connect_timeout=5,
         tcp_user_timeout=30_000,
     )
+# A pooler (PgBouncer) gives each transaction another connection: nothing may be prepared, no cursor stays open, and
+# options of a connection, such as limits, are set by the pooler (deploy/pgbouncer.ini).
+DATABASE_POOLER = env.boolean("DATABASE_POOLER", default=False)
+if DATABASE_POOLER and DATABASES["default"]["ENGINE"] == "annotator.config.postgresql":
+    DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
+    DATABASES["default"]["OPTIONS"] |= {"prepare_threshold": None}
+    del DATABASES["default"]["OPTIONS"]["options"]
 # Seconds after which a request that waits for a lock or a statement gets 503, and after which a job with a slow
 # statement is retried. They apply to the web server (annotator.config.wsgi) and the workers (annotator.config.celery),
 # not to commands and migrations. 0: no limit.

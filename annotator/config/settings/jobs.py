@@ -30,10 +30,12 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_DEFAULT_QUEUE = "assay"
-# Jobs with untrusted data or code have their own queue and workers, so that they delay only each other. A worker
-# without --queues serves all. Each queue has its own exchange; otherwise messages would go to all. Jobs of “models”
-# wait for endpoints for hours.
-CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in ("assay", "untrusted", "models")]
+# Each kind of work has its own queue and workers, so that it delays only its own kind: “assay” for what people wait
+# for; “imports” for files from outside and for releases, which take minutes; “untrusted” for code from outside, which
+# may hang; “models” for jobs that wait for endpoints for hours. A worker without --queues serves all.
+# Each queue has its own exchange; otherwise messages would go to all.
+JOB_QUEUES = ("assay", "imports", "untrusted", "models")
+CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in JOB_QUEUES]
 CELERY_TIMEZONE = "UTC"
 # Model endpoints without a public address, or without https, to which workers may connect. In embedded mode all may be.
 ENDPOINT_HOSTS = env.items("ENDPOINT_HOSTS", default=["*"] if EMBEDDED else [])
@@ -54,6 +56,11 @@ DISK_RESERVE_MB = env.integer("DISK_RESERVE_MB", default=500)
 BACKUP_MAX_AGE_HOURS = env.integer("BACKUP_MAX_AGE_HOURS", default=26, minimum=1, maximum=24 * env.MAX_DAYS)
 CELERY_BEAT_SCHEDULER = "annotator.config.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+# Beat touches this file every few seconds.
+BEAT_PULSE = DATA_DIR / "beat-pulse"
+# A worker replaces a process after so many tasks, or above so many kilobytes, so that its memory does not grow.
+CELERY_WORKER_MAX_TASKS_PER_CHILD = env.integer("WORKER_MAX_TASKS", default=1000, minimum=1)
+CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1024 * env.integer("WORKER_MAX_MEMORY_MB", default=700, minimum=200)
 #: Name → (task, seconds between runs).
 _PERIODIC_TASKS = {
     "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),

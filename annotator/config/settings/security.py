@@ -14,7 +14,7 @@ EMBEDDED_SECRET_KEY = "embedded-mode-only-this-key-is-public-and-server-mode-ref
 
 
 def _secret_key() -> str:
-    key = env.file_content("SECRET_KEY_FILE") or env.text("SECRET_KEY")
+    key = env.text("SECRET_KEY")
     if EMBEDDED:
         return key or EMBEDDED_SECRET_KEY
     if not key:

@@ -83,7 +83,7 @@ def job_kind(
 ) -> Callable[[Runner], Runner]:
     """Register a runner, which returns the job's result. A DomainError fails the job with its sentence.
 
-    ``queue``: one of the settings' queues; by default the one for untrusted data and code, or the first.
+    ``queue``: one of the settings' queues; by default the one for untrusted code, or the first.
     ``repeatable``: see ``JobKind``. A kind whose job is named by other rows has a page of its own to start it again.
     """
 
@@ -354,8 +354,7 @@ def resumable_jobs() -> list[tuple[int, str]]:
         Job.objects.filter(waiting | quiet, kind__in=list(_KINDS)).order_by("-state", "id").values_list("id", "kind")
     )
     # A hundred of each queue, so that waiting uploads do not hide other jobs.
-    untrusted = Q(kind__in=[name for name, kind in _KINDS.items() if kind.untrusted])
-    return [*found.exclude(untrusted)[:100], *found.filter(untrusted)[:100]]
+    return [job for queue in settings.JOB_QUEUES for job in found.filter(kind__in=_kinds_of(queue))[:100]]
 
 
 def is_repeatable(kind: str) -> bool:
@@ -365,9 +364,13 @@ def is_repeatable(kind: str) -> bool:
 
 def unserved_jobs(queue: str, *, before: datetime) -> QuerySet[Job]:
     """Return jobs of a queue that wait since ``before``, if no worker has run one of it since then."""
-    jobs = Job.objects.filter(kind__in=[name for name, kind in _KINDS.items() if kind.queue == queue])
+    jobs = Job.objects.filter(kind__in=_kinds_of(queue))
     served = jobs.filter(heartbeat_at__gt=before)
     return jobs.filter(~Exists(served), state=JobState.QUEUED, created_at__lt=before).order_by("pk")
+
+
+def _kinds_of(queue: str) -> list[str]:
+    return [name for name, kind in _KINDS.items() if kind.queue == queue]
 
 
 def cancel_job(*, actor: User | None, job: Job) -> Job:

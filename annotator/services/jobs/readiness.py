@@ -103,7 +103,8 @@ def _new_connection() -> BaseDatabaseWrapper:
     options = dict(database.settings_dict["OPTIONS"])
     if database.vendor == "postgresql":
         options["connect_timeout"] = PATIENCE
-        options["options"] = f"-c statement_timeout={PATIENCE}s -c work_mem=64kB"
+        if not settings.DATABASE_POOLER:
+            options["options"] = f"-c statement_timeout={PATIENCE}s -c work_mem=64kB"
         options["answer_seconds"] = PATIENCE + 1
     else:
         options["timeout"] = PATIENCE

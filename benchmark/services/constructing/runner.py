@@ -50,7 +50,7 @@ def _discard(job: Job) -> None:
     ConstructedPart.objects.filter(job=job).delete()
 
 
-@job_kind(KIND, gettext_noop("Constrained cases"), discard=_discard, untrusted=True)
+@job_kind(KIND, gettext_noop("Constrained cases"), discard=_discard, queue="imports", untrusted=True)
 def run_constructing(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``constrained_cases``. After a kill it goes on with the next sources.
 

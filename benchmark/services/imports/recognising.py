@@ -54,7 +54,7 @@ class Heard:
         return getattr(self._file, name)
 
 
-@job_kind("import_preview", gettext_noop("Preview of a file"), untrusted=True, quiet=True)
+@job_kind("import_preview", gettext_noop("Preview of a file"), queue="imports", untrusted=True, quiet=True)
 def run_preview(running: Running) -> dict[str, Any]:
     """Recognise a file and read its first records; the result is what the preview shows."""
     batch = ImportBatch.objects.select_related("project").get(job=running.job)

@@ -61,6 +61,7 @@ COUNTERS = tuple(one.name for one in fields(Counters))
     "import",
     gettext_noop("Import"),
     discard=discard_all,
+    queue="imports",
     untrusted=True,
     quiet=lambda job: bool(job.parameters["dry_run"]),
 )

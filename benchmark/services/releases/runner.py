@@ -38,7 +38,7 @@ def give_up(job: Job) -> None:
     _clear(_folder(release))
 
 
-@job_kind("release", gettext_noop("Release"), discard=give_up, untrusted=True)
+@job_kind("release", gettext_noop("Release"), discard=give_up, queue="imports", untrusted=True)
 def run_release(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``release``."""
     release = Release.objects.select_related("project", "requester").get(job=running.job)

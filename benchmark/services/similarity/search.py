@@ -30,7 +30,9 @@ SLICE, SLICE_CHARACTERS = 200, 4 << 20
 Rows = QuerySet[Any, tuple[int, int, int | None]]
 
 
-@job_kind(KIND, gettext_noop("Search for near-duplicates"), quiet=True, untrusted=True, repeatable=True)
+@job_kind(
+    KIND, gettext_noop("Search for near-duplicates"), quiet=True, queue="imports", untrusted=True, repeatable=True
+)
 def run_near_duplicates(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``near_duplicates``. Without the parameter ``import``, it is about the whole project."""
     project = running.job.project

@@ -257,6 +257,9 @@ def test_the_site_is_not_ready_while_nobody_serves_the_queue_of_strangers(client
     long_ago = timezone.now() - timedelta(minutes=6)
     job = Job.objects.create(project=make_team().project, kind="replay", created_at=long_ago)
     assert words(client.get("/readyz")).startswith("untrusted: A job of the queue “untrusted” has been waiting since")
+    # A worker of another queue does not help.
+    Job.objects.create(project=job.project, kind="import", state="running", heartbeat_at=timezone.now())
+    assert client.get("/readyz").status_code == 503
     # One that takes its time has a worker; those behind it wait their turn.
     other = Job.objects.create(project=job.project, kind="replay", state="running", heartbeat_at=timezone.now())
     assert client.get("/readyz").status_code == 200

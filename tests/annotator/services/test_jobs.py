@@ -428,15 +428,11 @@ def test_other_jobs_do_not_wait_for_those_with_strangers_data(ask, start, team):
 
 
 def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, team, monkeypatch, settings):
-    mine = {
+    data = {"constrained_cases", "import", "import_preview", "near_duplicates", "release"}
+    code = {
         "baseline",
-        "constrained_cases",
         "execution",
-        "import",
-        "import_preview",
-        "near_duplicates",
         "play",
-        "release",
         "replay",
         "score_again",
         "score_predictions",
@@ -444,7 +440,9 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
         "validators",
         "validators_of_import",
     }
-    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "untrusted"} == {*mine, "test"}
+    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "untrusted"} == {*code, "test"}
+    assert {kind for kind in jobs._KINDS if jobs.queue_of(kind) == "imports"} == data
+    assert {name for name, kind in jobs._KINDS.items() if kind.untrusted} == {*data, *code, "test"}
     # A hundred of them that wait their turn do not hide from beat what others wait for.
     for _ in range(100):
         ask(team.annotator)
@@ -456,7 +454,7 @@ def test_what_works_on_strangers_data_or_code_waits_in_a_queue_of_its_own(ask, t
     tasks.resume_jobs()
     assert sent[0] == (other.pk, "assay")
     assert [queue for _, queue in sent[1:]] == ["untrusted"] * 100
-    assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "untrusted", "models"}
+    assert {queue.name for queue in settings.CELERY_TASK_QUEUES} == {"assay", "imports", "untrusted", "models"}
 
 
 def test_beat_wakes_what_was_interrupted_though_others_have_a_hundred_that_wait(ask, team):
