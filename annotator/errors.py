@@ -60,6 +60,24 @@ class Busy(DomainError):
     code = "busy"
 
 
+class TooMany(DomainError):
+    """A rate limit is used up. ``retry_after``: the seconds to wait."""
+
+    status = 429
+    code = "too_many_requests"
+
+    def __init__(self, sentence: str | Message, *, retry_after: int) -> None:
+        super().__init__(sentence)
+        self.retry_after = retry_after
+
+
+class OverQuota(DomainError):
+    """The project's files would take up more than its quota."""
+
+    status = 413
+    code = "over_quota"
+
+
 class Invalid(DomainError):
     """The input is not valid."""
 

@@ -10,6 +10,7 @@ class BenchmarkConfig(AppConfig):
         from annotator.services.dialogues.revisions import BEFORE_STORING
         from annotator.services.integrity.history_checks import PROJECT_RECORDS
         from annotator.services.members import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK
+        from annotator.services.quotas import COUNT_FILES
         from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.core.generation.kinds import Kind
         from benchmark.services import plays, webhook_messages  # noqa: F401
@@ -19,6 +20,7 @@ class BenchmarkConfig(AppConfig):
         from benchmark.services.constructing.sources import where_constructed
         from benchmark.services.coverage.coverage_first import set_by_people
         from benchmark.services.dataset_statistics import selections  # noqa: F401
+        from benchmark.services.file_sizes import file_sizes
         from benchmark.services.generation import claim_changes
         from benchmark.services.generation import runner as generation_runner  # noqa: F401
         from benchmark.services.generation.finishing import FINISHERS
@@ -50,6 +52,7 @@ class BenchmarkConfig(AppConfig):
 
         AFTER_PUBLISHING.append(record_construction)
         FINISHERS[Kind.REWRITING] = finish_rewriting
+        COUNT_FILES.append(file_sizes)
         BEFORE_RESTORING.append(refuse_if_planned)
         BEFORE_STORING.append(forget_outdated)
         COUNT_OPEN_WORK.append(claim_changes.count_claims)

@@ -9,6 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from annotator.models import ApiToken, User
+from annotator.services.accounts.rate_limits import limit_address, limit_person
 from annotator.services.accounts.tokens import find_live_token, token_projects
 from annotator.services.client_address import client_address
 from annotator.views.request_limits import admit_request
@@ -20,17 +21,20 @@ _SCHEME = (
 
 
 class TokenAuthentication(BaseAuthentication):
-    """Authenticates the owner of a working token. Raises Busy (see ``annotator.views.request_limits``)."""
+    """Authenticates the owner of a working token. Raises Busy (see ``annotator.views.request_limits``) and TooMany."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         parts = get_authorization_header(request).split()
         if not parts or parts[0].lower() != b"bearer":
             return None
         if len(parts) != 2:
+            limit_address(request._request)
             raise AuthenticationFailed(_("The Authorization header must be “Bearer” and a token."))
         token = find_live_token(parts[1].decode("latin-1"), address=client_address(request._request))
         if token is None:
+            limit_address(request._request)
             raise AuthenticationFailed(_("The token is unknown, expired or revoked. Create one under “API tokens”."))
+        limit_person(request._request, token.user, token_id=token.pk)
         token.user.token_projects = token_projects(token)
         admit_request(request._request, token.user)
         return token.user, token

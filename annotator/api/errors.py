@@ -11,7 +11,7 @@ from rest_framework.exceptions import APIException, NotAuthenticated, Validation
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
-from annotator.errors import Busy, DomainError
+from annotator.errors import Busy, DomainError, TooMany
 from annotator.services.archiving import as_refusal
 
 #: Problems of a body that a sentence names; details have all of them.
@@ -25,7 +25,7 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         return Response(
             {"error": exception.code, "sentence": exception.sentence, "details": exception.details},
             status=exception.status,
-            headers={"Retry-After": "10"} if isinstance(exception, Busy) else None,
+            headers=_when_to_retry(exception),
         )
     response = exception_handler(exception, context)
     if response is None:
@@ -46,6 +46,12 @@ def handle(exception: Exception, context: dict[str, Any]) -> Response | None:
         code, sentence = "refused", _("The request was refused.")
     response.data = {"error": code, "sentence": sentence, "details": details}
     return response
+
+
+def _when_to_retry(refusal: DomainError) -> dict[str, str] | None:
+    if isinstance(refusal, TooMany):
+        return {"Retry-After": str(refusal.retry_after)}
+    return {"Retry-After": "10"} if isinstance(refusal, Busy) else None
 
 
 def _in_words(details: Any) -> str:

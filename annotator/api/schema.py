@@ -19,11 +19,31 @@ _ANYWHERE = {
     "403": "You can see this but are not allowed to do it.",
     "406": "The requested response format is not available.",
 }
+_SECONDS = {"description": "Seconds to wait.", "schema": {"type": "integer"}}
 #: The response of every address while the site is busy or part of it is unavailable.
 _LATER = {
     "description": "Too many requests are running, or the database does not respond. Nothing was changed. Try again "
     "after the number of seconds in Retry-After.",
-    "headers": {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer"}}},
+    "headers": {"Retry-After": _SECONDS},
+    "content": _REFUSAL,
+}
+#: The response of every address to those who have used up a rate limit.
+_TOO_MANY = {
+    "description": "A rate limit is used up; the message says which. Nothing was changed. Try again after the number "
+    "of seconds in Retry-After.",
+    "headers": {
+        "Retry-After": _SECONDS,
+        "RateLimit-Policy": {
+            "description": "The limits that apply: q requests in a window of w seconds.",
+            "schema": {"type": "string"},
+            "example": '"token";q=20000;w=60, "person";q=30000;w=60',
+        },
+        "RateLimit": {
+            "description": "For each limit: r requests are left, and its window ends in t seconds.",
+            "schema": {"type": "string"},
+            "example": '"token";r=0;t=17, "person";r=10000;t=17',
+        },
+    },
     "content": _REFUSAL,
 }
 _WITH_BODY = {
@@ -78,6 +98,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             answers = operation["responses"]
             for status, words in refusals.items():
                 answers.setdefault(status, {"description": words, "content": _REFUSAL})
+            answers.setdefault("429", _TOO_MANY)
             answers.setdefault("503", _LATER)
             operation["responses"] = dict(sorted(answers.items()))
     return result

@@ -15,6 +15,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.mail.backends.base import BaseEmailBackend
 from django.utils.module_loading import import_string
 
+from annotator.core.rates import Rate, read_rate
+
 env = environ.Env()
 
 _YES, _NO = ("1", "true", "yes", "y", "on", "ok"), ("0", "false", "no", "n", "off")
@@ -68,6 +70,18 @@ def days(name: str, *, default: int) -> int:
 def seconds(name: str, *, default: int, minimum: int = 0) -> int:
     """Read a number of seconds."""
     return integer(name, default=default, minimum=minimum, maximum=MAX_SECONDS)
+
+
+def rate(name: str, *, default: str) -> Rate | None:
+    """Read a rate limit such as 100/minute; None: no limit."""
+    said = text(name, default=default)
+    try:
+        return read_rate(said)
+    except ValueError:
+        raise ImproperlyConfigured(
+            f"{name} is “{said}”; it must be a number of requests, as in 100/second, 100/minute or 100/hour, or 0 for "
+            "no limit."
+        ) from None
 
 
 def items(name: str, *, default: list[str]) -> list[str]:

@@ -113,6 +113,8 @@ class Project(models.Model):
     requires_acceptance = models.BooleanField(null=True)
     #: The project in which the toolsets of this one are reviewed.
     toolset_review = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    #: Megabytes (10⁶ bytes) of files that it may store; 0: no limit; null: the setting PROJECT_QUOTA_MB.
+    quota_mb = models.PositiveIntegerField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 

@@ -49,6 +49,7 @@ KINDS = {
     "token_revoked": gettext_noop("API token revoked"),
     "role_granted": gettext_noop("Role granted"),
     "role_ended": gettext_noop("Role ended"),
+    "rate_limited": gettext_noop("Rate limit exceeded"),
     "account_created": gettext_noop("Account created"),
 }
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotator.core import log_context
-from annotator.errors import Busy
+from annotator.errors import Busy, TooMany
 from annotator.services.jobs.outages import NoRoom, outage
 from annotator.views.uploads import TakesNoFile
 
@@ -30,6 +30,7 @@ _TITLES = {
     410: gettext_lazy("Your claim has ended"),
     413: gettext_lazy("Too large"),
     422: gettext_lazy("Invalid input"),
+    429: gettext_lazy("Too many requests"),
     500: gettext_lazy("Something went wrong"),
     503: gettext_lazy("Temporarily unavailable"),
 }
@@ -45,17 +46,17 @@ def refuse(
     return render(request, template, _page(status, sentence, _way_back(request, status)), status=status)
 
 
-def refuse_for_now(request: HttpRequest, busy: Busy) -> HttpResponse:
+def refuse_for_now(request: HttpRequest, busy: Busy | TooMany) -> HttpResponse:
     """Return what ``refuse`` does, with the seconds after which to try again."""
     answer = refuse(request, busy.status, busy.sentence, busy.code)
-    answer["Retry-After"] = str(RETRY_AFTER)
+    answer["Retry-After"] = str(busy.retry_after if isinstance(busy, TooMany) else RETRY_AFTER)
     return answer
 
 
 def _page(status: int, sentence: str, back: str = "") -> dict[str, Any]:
     """Return the context of ``error.html``. ``back``: the page to go back to."""
-    # The usual layout asks the database, which may be what failed.
-    layout = "bare.html" if status >= 500 else "base.html"
+    # The usual layout asks the database, which may be what failed, and a refused request should cost little.
+    layout = "bare.html" if status == 429 or status >= 500 else "base.html"
     name = log_context.request_id.get()
     page = {"layout": layout, "status": status, "title": _TITLES[status], "sentence": sentence, "back": back}
     return page | {"request_id": name}

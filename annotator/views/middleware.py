@@ -21,16 +21,17 @@ from django.urls import reverse
 from django.utils.functional import LazyObject, empty
 from django.utils.translation import gettext as _
 
-from annotator.errors import Busy, DomainError
+from annotator.errors import Busy, DomainError, OverQuota, TooMany
 from annotator.models import User
 from annotator.presentation.components.keymap import own_keys
+from annotator.services.accounts.rate_limits import limit_address, limit_person, standings
 from annotator.services.archiving import as_refusal
 from annotator.services.database.filters import UnknownFilter, refuse_unknown_names
 from annotator.views.errors import came_from, not_allowed, refuse, refuse_for_now
 from annotator.views.metrics import metrics
 from annotator.views.request_limits import admit_large_response, admit_request, admit_transfer, note_computing
 from annotator.views.site import healthz, readyz
-from annotator.views.uploads import may_send_files
+from annotator.views.uploads import may_send_files, require_quota_for
 
 
 class _Middleware:
@@ -108,6 +109,11 @@ class SizeMiddleware(_Middleware):
         length = request.META.get("CONTENT_LENGTH") or "0"
         if request.path_info.startswith("/api/") or not length.isdecimal():
             return None
+        if request.method == "POST":
+            try:
+                require_quota_for(request)
+            except OverQuota as refusal:
+                return refuse(request, refusal.status, refusal.sentence, refusal.code)
         if int(length) <= settings.MAX_REQUEST_BYTES:
             if int(length) > settings.MAX_ANONYMOUS_REQUEST_BYTES and not request.user.is_authenticated:
                 # The same answer as everywhere for people whose session has ended.
@@ -176,6 +182,31 @@ class TurnsMiddleware(_Middleware):
         person = _known_person(request)
         if person is not None:
             note_computing(person, time.thread_time() - begun)
+        return response
+
+
+class RateMiddleware(_Middleware):
+    """Limits the rate of requests, and states the limits in responses of the API.
+
+    Tokens are counted where they are looked up (``annotator.api.authentication``).
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_api = request.path_info.startswith("/api/") and not request.path_info.startswith("/api/docs/")
+        try:
+            if isinstance(user := request.user, User):
+                limit_person(request, user)
+            elif not (is_api and "Authorization" in request.headers):
+                limit_address(request)
+        except TooMany as refusal:
+            response = refuse_for_now(request, refusal)
+        else:
+            response = self.get_response(request)
+        if is_api and (counted := standings(request)):
+            # Fields of draft-ietf-httpapi-ratelimit-headers.
+            policies = (f'"{one.kind}";q={one.rate.count};w={one.rate.seconds}' for one in counted)
+            response["RateLimit-Policy"] = ", ".join(policies)
+            response["RateLimit"] = ", ".join(f'"{one.kind}";r={one.left};t={one.seconds_left}' for one in counted)
         return response
 
 

@@ -1,53 +1,73 @@
-"""Pages for operators, who run the installation."""
+"""Pages of operators: the projects of this installation, what they store, and their quotas."""
 
-from urllib.parse import urlencode
-
+from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, StreamingHttpResponse
-from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
-from annotator.services import security_log
-from annotator.services.accounts.devices import device_name
+from annotator.errors import Invalid
+from annotator.services import quotas
+from annotator.services.database.keyset import read_page
 from annotator.views.pages import PageRequest, takes
 
+#: Projects on a page.
+_SIZE = 25
+
 
 @login_required
 @require_safe
-@takes(*security_log.FILTERS, "before", "after")
-def security_log_page(request: PageRequest) -> HttpResponse:
-    """Show the security log, newest first."""
-    filters = security_log.read_filters(request.GET)
-    page = security_log.list_events(
-        actor=request.user, filters=filters, before=request.GET.get("before"), after=request.GET.get("after")
+@takes("before", "after")
+def project_list(request: PageRequest) -> HttpResponse:
+    """Show all projects, the oldest first."""
+    return _page(request)
+
+
+@login_required
+@require_POST
+@takes("before", "after")
+def project_quota(request: PageRequest, slug: str) -> HttpResponse:
+    """Set the quota of a project."""
+    try:
+        project = quotas.set_quota(actor=request.user, slug=slug, megabytes=request.POST.get("quota_mb", ""))
+    except Invalid as refusal:
+        return _page(request, refused=refusal.sentence, slug=slug)
+    messages.success(request, _("Saved the quota of %(project)s.") % {"project": project})
+    return redirect("operator-project-list")
+
+
+def _page(request: PageRequest, refused: str = "", slug: str = "") -> HttpResponse:
+    page = read_page(
+        quotas.list_projects(actor=request.user),
+        size=_SIZE,
+        before=request.GET.get("before"),
+        after=request.GET.get("after"),
     )
-    query = urlencode(filters.active)
+    keys = [project.pk for project in page.rows]
+    used, dialogues, people = quotas.stored_bytes(keys), quotas.dialogues_of(keys), quotas.administrators_of(keys)
+    rows = []
+    for project in page.rows:
+        storage = quotas.Storage(used[project.pk], quotas.quota_of(project))
+        rows.append(
+            {
+                "project": project,
+                "administrators": people.get(project.pk, []),
+                "dialogues": dialogues.get(project.pk, 0),
+                "storage": storage,
+                "full": not storage.fits(0),
+                "entered": request.POST.get("quota_mb", "") if project.slug == slug else project.quota_mb,
+            }
+        )
+    list_url = reverse("operator-project-list")
     context = {
-        "events": [(one, device_name(one.device) if one.device else "") for one in page.rows],
-        "older": _link(query, "after", page.after),
-        "newer": _link(query, "before", page.before),
-        "filters": filters,
-        "since": filters.active.get("since", ""),
-        "until": filters.active.get("until", ""),
-        "query": query,
-        "kinds": [(kind, _(words)) for kind, words in security_log.KINDS.items()],
+        "rows": rows,
+        "newer": f"{list_url}?before={page.before}" if page.before else "",
+        "older": f"{list_url}?after={page.after}" if page.after else "",
+        "default": settings.PROJECT_QUOTA_MB * quotas.MEGABYTE,
+        "refused": refused,
+        "slug": slug,
     }
-    template = "annotator/security_log.html#results" if request.htmx else "annotator/security_log.html"
-    return render(request, template, context)
-
-
-@login_required
-@require_safe
-@takes(*security_log.FILTERS)
-def security_log_file(request: PageRequest) -> HttpResponseBase:
-    """Stream the same events as JSON lines."""
-    lines = security_log.export_events(actor=request.user, filters=security_log.read_filters(request.GET))
-    response = StreamingHttpResponse(lines, content_type="application/jsonl")
-    response["Content-Disposition"] = 'attachment; filename="security-log.jsonl"'
-    return response
-
-
-def _link(query: str, name: str, cursor: str | None) -> str | None:
-    return None if cursor is None else f"?{query}{'&' if query else ''}{name}={cursor}"
+    return render(request, "annotator/operator_projects.html", context, status=422 if refused else 200)

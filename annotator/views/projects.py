@@ -28,6 +28,7 @@ from annotator.services.accounts.sign_up import SESSION_KEY
 from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.dialogues.revisions import latest_guideline
 from annotator.services.notices.addresses import absolute_url
+from annotator.services.quotas import storage_of
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
 from annotator.views.pages import PageRequest, posted, project_page, takes
 
@@ -107,6 +108,7 @@ def project_settings(request: PageRequest) -> HttpResponse:
         "changed_families": {check.partition(".")[0] for check in chosen},
         "severities": projects.SEVERITIES,
         "refused": refused,
+        "storage": storage_of(project),
     }
     return render(request, "annotator/project_settings.html", context, status=status)
 

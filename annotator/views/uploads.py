@@ -11,9 +11,14 @@ from django.utils.translation import gettext as _
 
 from annotator.models import Project
 from annotator.services.jobs.outages import NoRoom, has_room, require_room
+from annotator.services.quotas import require_quota
 from annotator.views.request_limits import admit_transfer
 
 View = TypeVar("View", bound=Callable[..., Any])
+
+
+#: Bytes of a request with a file that may be other than the file.
+_FORM_BYTES = 10_000
 
 
 class TakesNoFile(MultiPartParserError):
@@ -24,6 +29,28 @@ def takes_files(view: View) -> View:
     """Mark a view of a project (by ``slug``) as accepting files from its administrators."""
     view.takes_files = True  # type: ignore[attr-defined]
     return view
+
+
+def stores_files(view: View) -> View:
+    """Do the same for a view whose files are stored and count towards the project's quota."""
+    view.stores_files = True  # type: ignore[attr-defined]
+    return takes_files(view)
+
+
+def _may_store_files(request: HttpRequest) -> bool:
+    """Return whether the address stores files and the person may send them."""
+    stores = request.resolver_match is not None and getattr(request.resolver_match.func, "stores_files", False)
+    return bool(stores) and may_send_files(request)
+
+
+def require_quota_for(request: HttpRequest) -> None:
+    """Refuse a request whose files would exceed the quota of their project, before it is read. Raises OverQuota."""
+    if not _may_store_files(request):
+        return
+    project = Project.objects.filter(slug=request.resolver_match.kwargs["slug"]).first()  # type: ignore[union-attr]
+    if project is not None:
+        length = str(request.META.get("CONTENT_LENGTH") or 0)
+        require_quota(project, max(0, int(length) - _FORM_BYTES) if length.isdecimal() else 0)
 
 
 def _has_use_for_files(request: HttpRequest) -> bool:
@@ -55,6 +82,9 @@ class PermissionHandler(FileUploadHandler):
             raise TakesNoFile(_("You can’t upload files here. Nothing was saved. Send the form without a file."))
         if not may_send_files(request):
             raise StopUpload(connection_reset=True)
+        if request.path_info.startswith("/api/"):
+            # For pages, SizeMiddleware did this before.
+            require_quota_for(request)
         # The upload is written to disk and then stored a second time.
         length = str(request.META.get("CONTENT_LENGTH") or 0)
         size = 2 * int(length) if length.isdecimal() else 0

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotator.views.uploads import takes_files
+from annotator.views.uploads import stores_files
 from benchmark.api import (
     boards,
     composites,
@@ -41,7 +41,7 @@ urlpatterns = [
         dataset_statistics.DialogueStatistics.as_view(),
         name="api-dialogue-statistics",
     ),
-    path("projects/<slug:slug>/imports/", takes_files(views.ImportList.as_view()), name="api-import-list"),
+    path("projects/<slug:slug>/imports/", stores_files(views.ImportList.as_view()), name="api-import-list"),
     path(_IMPORT, views.ImportDetail.as_view(), name="api-import"),
     path(_IMPORT + "confirm/", views.ImportConfirm.as_view(), name="api-import-confirm"),
     path(_IMPORT + "cancel/", views.ImportCancel.as_view(), name="api-import-cancel"),
@@ -84,7 +84,7 @@ urlpatterns = [
     path(_RELEASE + "errata/reports/<str:report>/confirm/", errata.Confirm.as_view(), name="api-erratum-confirm"),
     path(_RELEASE + "errata/reports/<str:report>/decline/", errata.Decline.as_view(), name="api-erratum-decline"),
     path(_RELEASE + "archive/", views.ReleaseArchive.as_view(), name="api-release-archive"),
-    path(_RELEASE + "predictions/", takes_files(runs.PredictionList.as_view()), name="api-prediction-list"),
+    path(_RELEASE + "predictions/", stores_files(runs.PredictionList.as_view()), name="api-prediction-list"),
     path(_PREDICTIONS, runs.PredictionDetail.as_view(), name="api-prediction"),
     path(_RELEASE + "runs/", runs.RunList.as_view(), name="api-model-run-list"),
     path("projects/<slug:slug>/runs/compare/", boards.RunCompare.as_view(), name="api-model-run-compare"),

@@ -17,7 +17,7 @@ from annotator.presentation.document import present
 from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
 from annotator.views.pages import PageRequest, project_page, takes
-from annotator.views.uploads import takes_files
+from annotator.views.uploads import stores_files
 from benchmark.core.formats.examples import example_archive
 from benchmark.models import ImportBatch
 from benchmark.services.imports import requests
@@ -34,7 +34,7 @@ PAGE = 50
 NAMED = 20
 
 
-@takes_files
+@stores_files
 @project_page
 @require_http_methods(["GET", "POST"])
 @takes("before", "after")

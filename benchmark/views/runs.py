@@ -17,7 +17,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import BY_KEY
 from annotator.views.pages import PageRequest, posted, project_page, takes
-from annotator.views.uploads import takes_files
+from annotator.views.uploads import stores_files
 from benchmark.core.scoring.statistics import BEST, PASS
 from benchmark.models import EntryStatistic, Release, ReleaseItem, Score, ScoreSet
 from benchmark.services.inference import requests as inferences
@@ -38,7 +38,7 @@ PAGE = 50
 _FILES = 20
 
 
-@takes_files
+@stores_files
 @project_page
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes("family", "slice", "sort")

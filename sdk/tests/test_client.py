@@ -121,6 +121,12 @@ def test_only_what_changes_nothing_twice_is_sent_again(pauses: list[float]) -> N
     assert attempts(unreachable, freeze, assay.NoAnswer) == 4
 
 
+def test_a_rate_limit_is_waited_for_as_long_as_the_server_says(pauses: list[float]) -> None:
+    answers = [httpx.Response(429, headers={"Retry-After": "17"}), httpx.Response(200, json={"slug": "weather"})]
+    assert project(lambda _request: answers.pop(0)).read() == {"slug": "weather"}
+    assert pauses == [17.0]
+
+
 def test_a_redirect_is_not_followed_and_says_where_to_go() -> None:
     def handler(_request: httpx.Request) -> httpx.Response:
         return httpx.Response(301, headers={"Location": "https://b.example/?token=x"})

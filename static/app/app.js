@@ -139,11 +139,14 @@ document.addEventListener("htmx:after:request", (event) => {
   if (ctx.edit || ctx.target === document.body) return;
   const {status, raw} = ctx.response;
   const isPage = /^\s*<!doctype html/i.test(ctx.text ?? "");
-  if (status >= 400 && (isPage || status >= 500)) {
+  // 429: too many requests. What is sent again later does not show the refusal in place of the content.
+  const isLater = status === 429 || status >= 500;
+  if (status >= 400 && (isPage || isLater)) {
     event.preventDefault();
     // kept-forms.js marks what it will send again, and shows its own message.
-    if (status >= 500 && ctx.keptForm) return;
-    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : gettext("Server error. Try again.")});
+    if (isLater && ctx.keptForm) return;
+    const words = status === 429 ? gettext("Too many requests. Wait a minute and try again.") : gettext("Server error. Try again.");
+    emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : words});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
     // The form only saved itself: stay on the page and keep the input.
     event.preventDefault();

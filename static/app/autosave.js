@@ -37,8 +37,8 @@
 //        [data-refusal] are removed when no refused edit is left.
 //   403, 404, 410  the claim is gone or the draft closed: sending stops, edits stay in this browser.
 //   A redirect to the sign-in page: sending stops until the user returns to this window or presses [data-save-retry].
-//   Anything else, or no answer: sent again after 2, 5, 15, 30, 60 … seconds, when the connection returns, and when the
-//   user presses [data-save-retry].
+//   Anything else, or no answer: sent again after 2, 5, 15, 30, 60 … seconds (after 429: not before
+//   Retry-After has passed), when the connection returns, and when the user presses [data-save-retry].
 //
 // Edits that were not accepted are in localStorage under `assay.draft.ID.…` and are sent when the draft is next opened.
 // words.js keeps input that must not be sent yet, and that of forms that were not sent. The two use five events:
@@ -204,8 +204,9 @@ document.addEventListener("htmx:after:request", (event) => {
   } else {
     const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
     edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
+    if (status === 429) edit.retryAfter = Number(headers.get("Retry-After")) || 0;
     // A refusal names its target. A whole page cannot be shown here.
-    if (status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
+    if (status === 429 || status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
   emit("edit-ended", {edit, outdated: queue.isOutdated(edit)});
 });

@@ -48,6 +48,8 @@ export class EditQueue {
   #failures = 0;
   #made = 0;
   #cancelRetry = () => {};
+  /** Seconds that the server asked to wait. */
+  #longer = 0;
 
   /** @param {Host} host */
   constructor(host) {
@@ -141,7 +143,9 @@ export class EditQueue {
     }
     this.current = null;
     const outcome = edit.outcome ?? "offline";
+    this.#longer = edit.retryAfter ?? 0;
     delete edit.outcome;
+    delete edit.retryAfter;
     if (edit.draft !== this.#host.draft()) {
       if (outcome === "saved") this.#forget(edit);
       return "saved";
@@ -176,7 +180,8 @@ export class EditQueue {
   #fail(outcome) {
     this.#show(outcome);
     if (ENDED.includes(outcome)) return;
-    const seconds = RETRY_SECONDS[Math.min(this.#failures, RETRY_SECONDS.length - 1)];
+    const seconds = Math.max(this.#longer, RETRY_SECONDS[Math.min(this.#failures, RETRY_SECONDS.length - 1)]);
+    this.#longer = 0;
     this.#failures += 1;
     this.#cancelRetry();
     this.#cancelRetry = this.#host.later(() => this.run(), seconds);

@@ -98,8 +98,8 @@ class Heartbeat extends HTMLElement {
         headers: {"X-CSRFToken": token, "HX-Request": "true"},
         keepalive: true, // arrives even if the page is left
       });
-      // The server is busy or down: same as no connection.
-      if (response.status >= 500) return;
+      // The server is busy or down, or there were too many requests: same as no connection.
+      if (response.status === 429 || response.status >= 500) return;
       document.dispatchEvent(new CustomEvent("assay:over", {detail: {until: "connected"}}));
       this.#last = Date.now();
       this.#active -= seconds * 1000;

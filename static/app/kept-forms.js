@@ -44,6 +44,7 @@ document.addEventListener("htmx:error", ({detail: {ctx, error}}) => {
 document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   const form = ctx.keptForm;
   if (!form) return;
+  if (ctx.response.status === 429) return wait(form, gettext("Too many requests."));
   if (ctx.response.status >= 500) return wait(form, gettext("Server error."));
   waiting.delete(form);
   if (waiting.size) return;

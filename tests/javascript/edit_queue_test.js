@@ -43,9 +43,9 @@ function harness({draft = "d1"} = {}) {
     type: (anchor, body, more = {}) => queue.add(queue.edit({anchor, body, op: "set", url: "/edit", seen: 7, ...more})),
     press: (body, more = {}) => queue.add(queue.edit({anchor: null, body, op: body, url: "/edit", seen: 7, ...more})),
     /** The last post is answered; the queue does all that follows at once. */
-    async answer(outcome) {
+    async answer(outcome, more = {}) {
       const {edit, resolve} = posts.at(-1);
-      edit.outcome = outcome;
+      Object.assign(edit, {outcome, ...more});
       resolve();
       await settled();
     },
@@ -127,8 +127,11 @@ test("the same edit is tried again under the same id, after longer and longer pa
   await answer("saved");
   assert.deepEqual([queue.state, around.pauses, stored()], ["saved", [], []]);
   type("/a", "later");
+  await answer("offline", {retryAfter: 40});
+  assert.deepEqual([around.pauses[0].seconds, stored()[0].retryAfter], [40, undefined]);
+  await pass();
   await answer("offline");
-  assert.equal(around.pauses[0].seconds, 2);
+  assert.equal(around.pauses[0].seconds, 5);
 });
 
 test("without a connection nothing is sent; when it comes back the edits go at once", async () => {

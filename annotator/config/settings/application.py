@@ -51,6 +51,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "annotator.views.second_factor.SecondFactorMiddleware",
+    "annotator.views.middleware.RateMiddleware",
     "annotator.views.middleware.TurnsMiddleware",
     "annotator.views.middleware.FormAddressMiddleware",
     "annotator.views.middleware.NulMiddleware",

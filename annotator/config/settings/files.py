@@ -17,5 +17,7 @@ STORAGES = {
         else "annotator.config.static_files.ModuleStorage"
     },
 }
+# Megabytes of files that each project may store, unless operators set another number for it. 0: no limit.
+PROJECT_QUOTA_MB = env.integer("PROJECT_QUOTA_MB", default=0)
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False
 WHITENOISE_USE_FINDERS = env.boolean("ASSAY_PLAIN_STATIC", default=False)

@@ -60,6 +60,7 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = [
     ("operator-operations", _("Operations")),
+    ("operator-project-list", _("Projects")),
     ("operator-security-log", _("Security log")),
 ]
 # What the search (Ctrl+K) finds also: page, part of it, label and roles. A test compares both lists with the URLs.

@@ -81,6 +81,13 @@ if not EMBEDDED:
 MAX_REQUEST_BYTES = 10 * 10**6
 # For forms of people who are not signed in, because parsing 8 MB takes seconds.
 MAX_ANONYMOUS_REQUEST_BYTES = 100_000
+# Requests of a token, of a person (pages and API together), and of an address that is not signed in. Far above what
+# people and a script that waits for each answer send.
+RATE_LIMITS = {
+    "token": env.rate("RATE_TOKEN", default="20000/minute"),
+    "person": env.rate("RATE_PERSON", default="30000/minute"),
+    "address": env.rate("RATE_ADDRESS", default="3000/minute"),
+}
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 2**20
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 5000
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2**20

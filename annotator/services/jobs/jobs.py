@@ -35,9 +35,10 @@ from annotator.core import log_context
 from annotator.core.text import Message, message
 from annotator.errors import Conflict, DomainError, Hidden
 from annotator.models import Job, JobCancellation, JobState, NoticeKind, Project, User
+from annotator.models.jobs import JOB_ENDED
 from annotator.services.broker import SHORT_TIMEOUTS
 from annotator.services.history.events import append_event
-from annotator.services.jobs.outages import DATABASE, outage
+from annotator.services.jobs.outages import DATABASE, full_disk, has_room, outage
 from annotator.services.notices.notices import notify
 
 #: A job with an older heartbeat is continued by another worker.
@@ -66,6 +67,9 @@ class JobKind:
     queue: str
     #: Whether a failed job can be started again from its parameters and checkpoint alone, by ``retry_job``.
     repeatable: bool
+    #: Whether it writes large files. It does not start while the disk has less than its reserve, and continues later
+    #: if the disk fills up while it writes.
+    writes_files: bool
 
 
 _KINDS: dict[str, JobKind] = {}
@@ -80,6 +84,7 @@ def job_kind(
     untrusted: bool = False,
     queue: str = "",
     repeatable: bool = False,
+    writes_files: bool = False,
 ) -> Callable[[Runner], Runner]:
     """Register a runner, which returns the job's result. A DomainError fails the job with its sentence.
 
@@ -90,7 +95,7 @@ def job_kind(
     def register(run: Runner) -> Runner:
         silent = quiet if callable(quiet) else lambda job: quiet
         own = queue or ("untrusted" if untrusted else "assay")
-        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted, own, repeatable)
+        _KINDS[name] = JobKind(name, title, run, discard, silent, untrusted, own, repeatable, writes_files)
         return run
 
     return register
@@ -245,6 +250,9 @@ def _run(kind: JobKind, running: Running) -> None:
     except DATABASE as error:
         _interrupt(running, error)
     except Exception as error:
+        if kind.writes_files and full_disk(error):
+            _interrupt(running, error)
+            return
         _end(running, JobState.FAILED, error=_why(error), unforeseen=True)
         raise
 
@@ -283,7 +291,8 @@ def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) ->
     Jobs of unknown kinds are left to other workers, which may be of a newer version.
     """
     with transaction.atomic():
-        running = _claim(job_id, heartbeat_timeout) if _may_start(job_id, heartbeat_timeout) else None
+        may_start = _has_room_for(job_id) and _may_start(job_id, heartbeat_timeout)
+        running = _claim(job_id, heartbeat_timeout) if may_start else None
     if running is not None and running.attempt > MAX_ATTEMPTS:
         why = message(
             "Failed after %(count)s attempts. Each was interrupted by a stopped worker or an outage.",
@@ -304,12 +313,27 @@ def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Run
         rows = Job.objects.select_for_update(no_key=True, skip_locked=True).filter(free, kind__in=list(_KINDS))
         if rows.filter(pk=job_id).only("pk").first() is None:
             return None
+        # It has waited (``_has_room_for``).
+        Job.objects.filter(pk=job_id, state=JobState.QUEUED).exclude(error_message=None).update(error_message=None)
         Job.objects.filter(pk=job_id).update(state=JobState.RUNNING, attempt=F("attempt") + 1, heartbeat_at=Now())
         job = Job.objects.select_related("project", "requester").get(pk=job_id)
         if job.started_at is None:
             Job.objects.filter(pk=job_id).update(started_at=now)
             job.started_at = now
     return Running(job=job, attempt=job.attempt, checkpoint=dict(job.checkpoint))
+
+
+def _has_room_for(job_id: int) -> bool:
+    """Return whether the disk has its reserve, if the job writes large files. If not, the job's page says so."""
+    if has_room():
+        return True
+    writers = [name for name, kind in _KINDS.items() if kind.writes_files]
+    why = message(
+        "Waiting: the server’s disk is too full. The job will start when at least %(reserve)s MB are free. Contact the "
+        "operator of this server.",
+        reserve=f"{settings.DISK_RESERVE_MB:,}",
+    )
+    return not Job.objects.filter(pk=job_id, kind__in=writers).exclude(state__in=JOB_ENDED).update(error_message=why)
 
 
 def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:

@@ -13,6 +13,7 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import cancel_job, lock_requester, start_job
+from annotator.services.quotas import hold_quota
 from benchmark.core.files.extensions import EXTENSIONS, SHOWN
 from benchmark.core.formats import FORMATS
 from benchmark.core.formats.mapping import read_mapping
@@ -54,8 +55,8 @@ def start_import(
     ``suggest_dependencies``: the dependencies of the records become suggestions.
 
     A repeated request (a second click) returns the unfinished import. Raises Denied for anyone but administrators,
-    Invalid for an unknown format or kind of file, for a mapping that does not fit, for ``reopen`` and
-    ``reopen_at`` without ``revise``, and for a stage in which no cycle can start.
+    OverQuota if the file would exceed the project's quota, Invalid for an unknown format or kind of file, for a mapping
+    that does not fit, for ``reopen`` and ``reopen_at`` without ``revise``, and for a stage in which no cycle can start.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -108,6 +109,7 @@ def start_import(
                 if begun is not None:
                     full_path(name).unlink()
                     return begun
+                hold_quota(project, stored.bytes)
             job = start_job(
                 actor=actor,
                 project=project,

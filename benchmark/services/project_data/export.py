@@ -111,7 +111,7 @@ def export_files(jobs: QuerySet[Job]) -> Iterator[Path]:
             yield path
 
 
-@job_kind(KIND, gettext_noop("Export of a project"), repeatable=True)
+@job_kind(KIND, gettext_noop("Export of a project"), repeatable=True, writes_files=True)
 def _run(running: Running) -> dict[str, Any]:
     job = running.job
     path = export_path(job)

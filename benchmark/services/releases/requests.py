@@ -16,6 +16,7 @@ from annotator.errors import Conflict, Denied, Hidden, Invalid
 from annotator.models import Project, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import start_job
+from annotator.services.quotas import require_quota
 from benchmark.core.formats import WRITTEN
 from benchmark.models import LeftOutDialogue, Release, ReleaseItem, ReleaseState
 from benchmark.services.releases.building import can_be_built
@@ -42,7 +43,7 @@ def start_release(
 
     ``leave_out_gold``: leave out the answers of gold items in use; else the release makes them public, so these items
     are retired. Raises Denied for anyone but administrators, Invalid for an invalid version or format, Conflict if the
-    project has that version.
+    project has that version, OverQuota if its files have used up its quota.
     """
     if actor is not None:
         require_administrator(actor=actor, project=project)
@@ -62,6 +63,8 @@ def start_release(
     wanted = {"native_format": native_format, "require_all": require_all, "leave_out_gold": leave_out_gold}
     if existing is not None:
         return _begun(existing, actor, wanted)
+    if actor is not None:
+        require_quota(project)
     try:
         with transaction.atomic():
             job = start_job(

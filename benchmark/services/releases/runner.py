@@ -14,6 +14,7 @@ from annotator.models.content import DialogueStatus
 from annotator.services.dialogues.untried import Runnable, ensure_run, runnables
 from annotator.services.history.events import append_event
 from annotator.services.jobs.jobs import Running, job_kind
+from annotator.services.jobs.outages import require_room
 from benchmark.models import Release, ReleaseItem, ReleaseState
 from benchmark.services.dataset_statistics.releases import count_release
 from benchmark.services.releases.building import build_archive
@@ -38,7 +39,7 @@ def give_up(job: Job) -> None:
     _clear(_folder(release))
 
 
-@job_kind("release", gettext_noop("Release"), discard=give_up, queue="imports", untrusted=True)
+@job_kind("release", gettext_noop("Release"), discard=give_up, queue="imports", untrusted=True, writes_files=True)
 def run_release(running: Running) -> dict[str, Any]:
     """Run a job of the kind ``release``."""
     release = Release.objects.select_related("project", "requester").get(job=running.job)
@@ -92,6 +93,7 @@ def _build(running: Running, release: Release) -> None:
 
     def progress(done: int) -> None:
         if done % _BEAT < 2 or done == total:
+            require_room()
             with running.chunk() as chunk:
                 chunk.advance(done=done, total=total, note=gettext_noop("Writing the archive"))
 
@@ -143,6 +145,7 @@ def hand_out(release: Release, target: Path) -> None:
 
 
 def _build_again(release: Release, stored: Path) -> None:
+    require_room(release.archive_bytes)
     aside = stored.with_name(f".{stored.name}.built")
     build_archive(release, aside)
     if sha256_of(aside) != release.sha256:

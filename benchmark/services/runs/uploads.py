@@ -12,6 +12,7 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.models.keys import new_public_id
 from annotator.services.access.permissions import require_administrator
 from annotator.services.jobs.jobs import lock_requester, start_job
+from annotator.services.quotas import hold_quota
 from benchmark.core.scoring.scoring_run import FAMILIES
 from benchmark.models import HISTORIES, THINKING, TOOL_MODES, Mode, PredictionFile, Release, ReleaseState
 from benchmark.services.imports.requests import shown_filename
@@ -57,7 +58,8 @@ def start_scoring(
     """Store a file of predictions and start the job that scores it.
 
     A repeated request returns the unfinished job's file, unless ``even_if_same``. Raises Denied for anyone but
-    administrators, Conflict unless the release is frozen, Invalid for another kind of file.
+    administrators, OverQuota if the file would exceed the project's quota, Conflict
+    unless the release is frozen, Invalid for another kind of file.
     """
     require_administrator(actor=actor, project=release.project)
     if release.state != ReleaseState.FROZEN:
@@ -88,6 +90,7 @@ def start_scoring(
             if begun is not None and not even_if_same:
                 full_path(name).unlink()
                 return begun
+            hold_quota(release.project, stored.bytes)
             job = start_job(
                 actor=actor,
                 project=release.project,

@@ -83,6 +83,7 @@ class _Values(dict[str, Any]):
 _SENTENCES = {
     "project.created": gettext_noop("Project created: %(name)s"),
     "project.fields_changed": gettext_noop("Custom fields changed"),
+    "project.quota_changed": gettext_noop("Quota for stored files changed"),
     "project.view_shared": gettext_noop("Saved view for everybody added: %(name)s"),
     "project.view_renamed": gettext_noop("Saved view for everybody renamed: %(name)s"),
     "project.view_deleted": gettext_noop("Saved view for everybody deleted: %(name)s"),
