@@ -432,6 +432,11 @@ account-sessions-end                  in  405 405 405 405 405 405 405   in  302 
 account-session-end                   in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 404
 operator-security-log                 in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-security-log-file            in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-person-list                  in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-person                       in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-person-change                in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
+operator-token-list                   in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-token-revoke                 in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
 account_confirm_email                 200 200 200 200 200 200 200 200   404 404 404 404 404 404 404 404
 account_email                         in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 account_email_verification_sent       200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
@@ -463,6 +468,8 @@ SECRET_LINKS = frozenset(("shared-badge", "shared-errata", "shared-scores", "sha
 IN_EVERY_PROJECT = frozenset(("prompt",))
 #: Addresses that belong to no project, and the link of an invitation, whose secret is its key.
 OPEN_TO_ALL = {
+    "livez",
+    "metrics",
     "api-docs",
     "api-list-export",
     "api-notice-list",
@@ -703,6 +710,9 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "saved-view": {"public_id": "view"},
     "statistics-person": {"public_id": "person"},
     "token-revoke": {"public_id": "token"},
+    "operator-person": {"public_id": "person"},
+    "operator-person-change": {"public_id": "person"},
+    "operator-token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
     "toolset-details": {"public_id": "toolset"},
     "toolset-send": {"public_id": "toolset"},
@@ -730,6 +740,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-erratum-decline": {"reason": "The city is right."},
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
+    "operator-person-change": {"action": "end-sessions"},
     "api-comment-edit": {"text": "Is this one request?"},
     "comment-edit": {"text": "Is this one request?"},
     "api-example-list": {"dialogue": "$dialogue", "comment": "Every value has its source."},

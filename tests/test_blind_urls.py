@@ -53,6 +53,8 @@ QUERIES = (
 #: What differs from one request to the next for everybody.
 PASSING = re.compile(
     r'csrf[\w-]*" (?:value|content)="[^"]+"|"X-CSRFToken": ?"[^"]+"|nonce="[^"]+"|datetime="[^"]+"|seconds? ago'
+    # The secret of an app or passkey that is being added is another one each time.
+    r'|<code>[A-Z2-7]{32}</code>|"challenge": "[^"]+"'
     # Opening a page prolongs the hold: until when changes with the minute.
     "|[0-9:]+ UTC</time>"
 )

@@ -22,8 +22,8 @@ SHOWN = {
     name: next(role for role in ("administrator", "annotator", "colleague") if EXPECTED[name, "GET"][role] == "200")
     for name in NAMES
     if "200" in (EXPECTED[name, "GET"][role] for role in ("administrator", "annotator", "colleague"))
-    and not name.startswith("account_")
-    and name not in ("healthz", "api-schema", "demo-sign-in", "invitation", "javascript-catalog")
+    and not name.startswith(("account_", "mfa_", "socialaccount_"))
+    and name not in ("healthz", "livez", "api-schema", "demo-sign-in", "invitation", "javascript-catalog")
 }
 #: Parameters that hold words, places in a dialogue or keys, of which any may be sent.
 FREE = {"q", "item", "path", "from", "optimal", "at", "dialogue", "preview", "job", "column", "tag"}

@@ -40,7 +40,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="job",
             name="request_id",
-            field=models.CharField(blank=True, db_default="", default="", max_length=64),
+            # Null, so that SQLite adds the column and does not build the table again, without its triggers.
+            field=models.CharField(max_length=64, null=True),
         ),
         migrations.AddIndex(
             model_name="job",

@@ -60,7 +60,7 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     #: The request that started it, as logs name it; blank: the command line, or a periodic task.
-    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
+    request_id = models.CharField(max_length=64, null=True)  # noqa: DJ001 - so SQLite keeps the table and its triggers
 
     objects = JobQuerySet.as_manager()
 

@@ -1,7 +1,7 @@
 """People, projects and what a person may do in a project."""
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Self
 
 from django.conf import settings
@@ -256,6 +256,8 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         """Return tokens that are not revoked, expired or void (created before their owner's ``tokens_since``)."""
         unexpired = Q(expires_at=None) | Q(expires_at__gt=now)
         valid = Q(user__tokens_since=None) | Q(created_at__gte=F("user__tokens_since"))
+        if settings.TOKEN_MAX_DAYS:
+            valid &= Q(created_at__gt=now - timedelta(days=settings.TOKEN_MAX_DAYS + 1))
         return self.filter(unexpired, valid, revoked_at=None)
 
 
@@ -300,4 +302,5 @@ class ApiToken(models.Model):
             return "revoked"
         if self.user.tokens_since is not None and self.created_at < self.user.tokens_since:
             return "ended"
-        return "expired" if self.expires_at is not None and self.expires_at <= now else "live"
+        too_old = settings.TOKEN_MAX_DAYS and self.created_at <= now - timedelta(days=settings.TOKEN_MAX_DAYS + 1)
+        return "expired" if too_old or (self.expires_at is not None and self.expires_at <= now) else "live"

@@ -50,6 +50,10 @@ KINDS = {
     "role_granted": gettext_noop("Role granted"),
     "role_ended": gettext_noop("Role ended"),
     "rate_limited": gettext_noop("Rate limit exceeded"),
+    "operator_granted": gettext_noop("Became an operator"),
+    "operator_ended": gettext_noop("Is no longer an operator"),
+    "account_deactivated": gettext_noop("Account deactivated"),
+    "account_activated": gettext_noop("Account activated again"),
     "account_created": gettext_noop("Account created"),
 }
 

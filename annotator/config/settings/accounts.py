@@ -27,6 +27,8 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 # Changes of an account need a password or a second factor again.
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
+#: Days after which every API token ends; 0: no limit.
+TOKEN_MAX_DAYS = env.days("TOKEN_MAX_DAYS", default=0)
 # A long weekend, and as long as a session's cookie.
 SESSION_IDLE_MINUTES = env.integer("SESSION_IDLE_MINUTES", default=4 * 24 * 60)
 SESSION_MAX_HOURS = env.integer("SESSION_MAX_HOURS", default=14 * 24)

@@ -60,6 +60,8 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = [
     ("operator-operations", _("Operations")),
+    ("operator-person-list", _("People")),
+    ("operator-token-list", _("API tokens")),
     ("operator-project-list", _("Projects")),
     ("operator-security-log", _("Security log")),
 ]

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -15,6 +16,7 @@ from annotator.core.scopes import Scope, as_text
 from annotator.errors import Hidden, Invalid
 from annotator.models import ApiToken, Project, User
 from annotator.models.keys import hash_secret
+from annotator.services.access.operators import require_operator
 from annotator.services.database.compiled import compiled
 from annotator.services.history.events import append_event
 from annotator.services.security_log import log_security
@@ -54,6 +56,12 @@ def create_token(
     if unknown := sorted(set(scopes) - set(Scope)):
         sentence = _("There is no scope “%(scope)s”. Choose from: %(known)s.")
         raise Invalid(sentence % {"scope": unknown[0][:40], "known": ", ".join(Scope)})
+    if settings.TOKEN_MAX_DAYS:
+        latest = timezone.now() + timedelta(days=settings.TOKEN_MAX_DAYS)
+        # A day more: people choose days, which end later than now.
+        if expires_at is None or expires_at > latest + timedelta(days=1):
+            sentence = _("Tokens end after %(days)d days here at the latest. Choose a day up to %(day)s.")
+            raise Invalid(sentence % {"days": settings.TOKEN_MAX_DAYS, "day": latest.date().isoformat()})
     limited_to = _chosen(actor, projects)
     secret = PREFIX + secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -114,6 +122,27 @@ def revoke_token(*, actor: User, public_id: str) -> ApiToken:
         token.save(update_fields=["revoked_at"])
         _record(token, "token.revoked", before=_words(token))
         log_security("token_revoked", person=token.user, actor=actor, token=token.hint)
+    return token
+
+
+def list_all_tokens(*, actor: User) -> QuerySet[ApiToken]:
+    """Return the tokens of all people that work, for operators. Raises Hidden."""
+    require_operator(actor)
+    return ApiToken.objects.live(timezone.now()).filter(user__is_active=True).select_related("user")
+
+
+def revoke_any_token(*, actor: User, public_id: str) -> ApiToken:
+    """Revoke anybody's token, as an operator; a revoked one stays as it is. Raises Hidden."""
+    require_operator(actor)
+    with transaction.atomic():
+        found = ApiToken.objects.select_for_update(of=("self",)).select_related("user").filter(public_id=public_id)
+        token = found.first()
+        if token is None:
+            raise Hidden(_("This token doesn’t exist."))
+        if token.revoked_at is None:
+            token.revoked_at = timezone.now()
+            token.save(update_fields=["revoked_at"])
+            log_security("token_revoked", person=token.user, actor=actor, token=token.hint)
     return token
 
 

@@ -183,7 +183,11 @@ def start_job(
     if kind not in _KINDS:
         raise ValueError(f"no job kind {kind}")
     job = Job.objects.create(
-        project=project, requester=actor, kind=kind, parameters=parameters, request_id=log_context.request_id.get()
+        project=project,
+        requester=actor,
+        kind=kind,
+        parameters=parameters,
+        request_id=log_context.request_id.get() or None,
     )
     append_event(actor=actor, project=project, kind="job.started", after={"job": job.public_id, "kind": kind})
     if wake_worker:
@@ -228,7 +232,7 @@ def run(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Job
         return Job.objects.get(pk=job_id)
     kind = _KINDS[running.job.kind]
     job, project = running.job.public_id, running.job.project.slug
-    with log_context.about(request_id=running.job.request_id, job=job, project=project):
+    with log_context.about(request_id=running.job.request_id or "", job=job, project=project):
         _run(kind, running)
     return Job.objects.get(pk=job_id)
 

@@ -37,7 +37,7 @@ def retry_job(*, actor: User, job: Job) -> Job:
             kind=job.kind,
             parameters=job.parameters,
             checkpoint=job.checkpoint,
-            request_id=log_context.request_id.get(),
+            request_id=log_context.request_id.get() or None,
         )
         after = {"job": again.public_id, "kind": job.kind, "instead_of": job.public_id}
         append_event(actor=actor, project=job.project, kind="job.started", after=after)

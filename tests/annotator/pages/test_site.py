@@ -347,7 +347,7 @@ def test_logs_hold_no_link_that_opens_something(settings):
         assert "sesame" not in str(atoms)
         assert atoms["r"].startswith(f"GET {secret.partition('sesame')[0].removesuffix('1-')}…")
         record = logging.makeLogRecord({"msg": "Forbidden: %s", "args": (secret,)})
-        assert settings.LOGGING["handlers"]["stderr"]["filters"][-1] == "secrets"
+        assert "secrets" in settings.LOGGING["handlers"]["stderr"]["filters"]
         assert HideSecrets().filter(record)
         assert "sesame" not in record.getMessage()
 
