@@ -79,9 +79,10 @@ def deactivate_account(*, actor: User, public_id: str) -> User:
 
 def _require_other_administrators(person: User, projects: list[Project]) -> None:
     """Raise Conflict if a project would have no administrator who can sign in."""
-    rows = Membership.objects.live().filter(project__in=projects, role=Role.ADMINISTRATOR)
+    held = Membership.objects.live().filter(Q(role=Role.ADMINISTRATOR) | Q(user=person), project__in=projects)
     # Locked, so that two deactivations don't rely on each other; then read again, with what the other one wrote.
-    list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    list(held.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    rows = held.filter(role=Role.ADMINISTRATOR)
     others = set(rows.exclude(user=person).filter(user__is_active=True).values_list("project", flat=True))
     own = set(rows.filter(user=person).values_list("project", flat=True))
     alone = sorted(project.name for project in projects if project.pk in own - others)

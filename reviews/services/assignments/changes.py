@@ -169,6 +169,11 @@ def free_claim(*, actor: User, slot: Slot, reason: str = "") -> Slot:
     Raises Denied, or Conflict if it has neither.
     """
     require_administrator(actor=actor, project=slot.project)
+    return open_to_everyone(actor=actor, slot=slot, reason=reason)
+
+
+def open_to_everyone(*, actor: User, slot: Slot, reason: str) -> Slot:
+    """Do what ``free_claim`` does, also for a rule or an operator: the caller has checked who may. Raises Conflict."""
     with transaction.atomic():
         dialogue = lock_dialogue(slot.dialogue_id)
         slot = lock_slot(slot.pk)

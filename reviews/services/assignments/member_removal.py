@@ -4,7 +4,7 @@ from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import OVERSEERS
 from annotator.services.dialogues.revisions import lock_dialogue
 from reviews.models import Claim, ClaimState
-from reviews.services.assignments.changes import free_claim
+from reviews.services.assignments.changes import open_to_everyone
 from reviews.services.queue.claim_rows import lock_slot, stage_of
 from reviews.services.queue.claims import withdraw
 from reviews.services.queue.notifications import notify_losses_last
@@ -19,7 +19,7 @@ def describe_claims(project: Project, person: User, left: frozenset[Role]) -> li
 def release_claims(actor: User, project: Project, person: User, left: frozenset[Role]) -> None:
     """Open those items to everyone; drafts are kept. In the caller's transaction."""
     for claim in _held(project, person, left):
-        free_claim(actor=actor, slot=claim.slot, reason="The reviewer no longer has a role for it.")
+        open_to_everyone(actor=actor, slot=claim.slot, reason="The reviewer no longer has a role for it.")
 
 
 def retire_tests(project: Project, person: User, role: Role) -> None:

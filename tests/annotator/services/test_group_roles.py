@@ -11,7 +11,8 @@ from annotator.models import Event, Membership, Role
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts.providers import apply_groups, groups_of
 from annotator.services.members import grant_role
-from tests.factories import Team, make_user
+from reviews.services.queue.claims import claim_next
+from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.any_database]
 
@@ -46,6 +47,20 @@ def test_the_last_administrator_stays_one(team: Team, caplog: pytest.LogCaptureF
     apply_groups(team.administrator, sso, frozenset())
     assert Role.ADMINISTRATOR in roles_in(team.project, team.administrator)
     assert "only administrator" in caplog.text
+
+
+def test_work_in_progress_goes_back_with_the_group(team: Team) -> None:
+    adopt_c3(team)
+    begin(team.project, [make_dialogue(team.project, make_document("one"))])
+    person = make_user("lena")
+    sso = provider(GroupRole("labels", team.project.slug, Role.ANNOTATOR))
+    apply_groups(person, sso, frozenset({"labels"}))
+    claim = claim_next(actor=person, project=team.project, stage="self_check_single")
+    assert claim is not None
+    apply_groups(person, sso, frozenset())
+    assert roles_in(team.project, person) == frozenset()
+    claim.refresh_from_db()
+    assert claim.state == "withdrawn"
 
 
 @pytest.mark.parametrize(
