@@ -1,12 +1,18 @@
-# Two build stages, so that the final image contains no build tools.
-FROM python:3.12-slim AS build
+# Two build stages, so that the final image contains no build tools. The same inputs give the same image:
+# docs/supply-chain.md says how to build it that way. PYTHON can name a digest.
+ARG PYTHON=python:3.12-slim
+FROM ${PYTHON} AS build
 
-ENV UV_COMPILE_BYTECODE=1 \
+ARG SOURCE_DATE_EPOCH
+# Compiled files hold a hash of their source, not its time, and sets in them have a fixed order.
+ENV PYC_INVALIDATION_MODE=unchecked-hash \
+    PYTHONHASHSEED=0 \
+    UV_COMPILE_BYTECODE=1 \
     UV_LINK_MODE=copy \
     UV_PYTHON_DOWNLOADS=never
 WORKDIR /opt/assay
 
-RUN pip install --no-cache-dir "uv>=0.6,<1"
+RUN pip install --no-cache-dir "uv==0.13.9"
 
 # Install packages before copying the code, so that a code change does not rebuild this layer.
 COPY pyproject.toml uv.lock ./
@@ -18,12 +24,13 @@ RUN ASSAY_MODE=embedded ASSAY_DATA=/tmp/assay STATIC_ROOT=/opt/assay/staticfiles
     .venv/bin/python manage.py collectstatic --noinput \
     # Assay makes its files private, but another user must be able to read these.
     && chmod --recursive a+rX staticfiles \
-    && .venv/bin/python -m compileall -q annotator reviews benchmark \
+    && .venv/bin/python -m compileall -q --invalidation-mode unchecked-hash annotator reviews benchmark \
     && rm -rf /tmp/assay
 
 
-FROM python:3.12-slim
+FROM ${PYTHON}
 
+ARG SOURCE_DATE_EPOCH
 RUN groupadd --gid 10001 assay \
     && useradd --uid 10001 --gid assay --home-dir /data --no-create-home --shell /usr/sbin/nologin assay \
     && install --directory --owner assay --group assay /data

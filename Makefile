@@ -6,7 +6,7 @@ PYTHON ?= $(shell /usr/bin/python3 -c '$(usable)' 2>/dev/null && echo /usr/bin/p
 PORT ?= 8000
 ARGS ?=
 
-.PHONY: help demo demo-reset test check fmt translations loaders clients bench bench-full screenshots
+.PHONY: help demo demo-reset test check fmt translations licences sbom audit loaders clients bench bench-full screenshots
 .DEFAULT_GOAL := help
 
 start = @test -n "$(PYTHON)" || { echo "Assay needs Python 3.11 or newer, but no Python was found on the PATH." >&2; exit 1; }; \
@@ -33,6 +33,15 @@ fmt:  ## format the code and apply ruff's fixes
 
 translations:  ## collect the texts for translation in locale/, compile them and list what is missing
 	$(start) run python -m scripts.translations $(ARGS)
+
+licences:  ## list the licences of what is shipped in docs/licences.md
+	$(start) run python -m scripts.licences $(ARGS)
+
+sbom:  ## write the software bill of materials (CycloneDX) of this version
+	$(start) run python -m scripts.sbom $(ARGS)
+
+audit:  ## ask an advisory service about known vulnerabilities; fails, as NOT AUDITED, if it does not answer
+	$(start) run python -m scripts.audit $(ARGS)
 
 loaders:  ## load releases with the usual libraries, each in an environment of its own
 	$(start) run python scripts/check_loaders.py $(ARGS)

@@ -51,6 +51,7 @@ def checks(scratch: Path) -> list[Check]:
         Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
         Check("migrations", (manage, "makemigrations", "--check", "--dry-run"), embedded),
         Check("translations", ("-m", "scripts.translations", "--check")),
+        Check("licences", ("-m", "scripts.licences", "--check")),
         Check("vendored files", ("scripts/vendor.py", "check")),
         Check("deployment settings", (manage, "check", "--deploy", "--fail-level", "WARNING"), server),
     ]

@@ -21,6 +21,7 @@ from reviews.services.queue.claims import claim_slot
 from tests.access_project import ROLES, AccessProject, access, module_access
 from tests.access_table import BODIES, EXPECTED, IN_EVERY_PROJECT, OPEN_TO_ALL, PARAMETERS, SECRET_LINKS
 from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
+from tests.protective_headers import header_problems
 
 __all__ = ["access", "module_access"]
 
@@ -113,9 +114,12 @@ def test_everybody_gets_what_the_table_says(access: AccessProject, name: str) ->
         # A refusal does not depend on the database, so PostgreSQL is asked only for what people get, by one person of
         # each role: the others who get it send the same queries.
         wanted = {key: code for key, code in wanted.items() if code[0] not in "4s" and key[0] in ROLES_ON_POSTGRESQL}
-    seen = {(role, method): outcome(visit(access, role, name, method)) for role, method in wanted}
+    answers = {(role, method): visit(access, role, name, method) for role, method in wanted}
+    seen = {key: outcome(answer) for key, answer in answers.items()}
     differing = {key: f"{seen[key]}, not {wanted[key]}" for key in seen if seen[key] != wanted[key]}
     assert not differing
+    unprotected = {key: problems for key, answer in answers.items() if (problems := header_problems(name, answer))}
+    assert not unprotected
 
 
 @pytest.mark.any_database

@@ -56,4 +56,6 @@ def script_texts(request: HttpRequest) -> HttpResponseBase:
     if language not in dict(settings.LANGUAGES):
         raise Http404
     with override(language):
-        return JavaScriptCatalog.as_view()(request)
+        response = JavaScriptCatalog.as_view()(request)
+    response["Content-Type"] = "text/javascript; charset=utf-8"
+    return response

@@ -17,7 +17,8 @@ from annotator.services.operations.request_metrics import request_registry
 def metrics(request: HttpRequest) -> HttpResponse:
     """Return the metrics to those who may scrape them. For others, the address doesn't exist."""
     if not settings.METRICS or not _may_scrape(request):
-        return HttpResponse("Not found\n", status=404, content_type="text/plain")
+        headers = {"Cache-Control": "no-store"}
+        return HttpResponse("Not found\n", status=404, content_type="text/plain; charset=utf-8", headers=headers)
     gauges = CollectorRegistry()
     gauges.register(DatabaseGauges())
     content = generate_latest(request_registry()) + generate_latest(gauges)

@@ -16,6 +16,7 @@ from annotator.views.errors import RETRY_AFTER
 from annotator.views.pages import PageRequest
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
+_TEXT = "text/plain; charset=utf-8"
 #: Seconds for which the last answer of /readyz is repeated while a new check runs.
 RECENT = 5.0
 #: The last check: when, and what was missing.
@@ -26,7 +27,7 @@ THEMES = ("auto", "light", "dark")
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     """Show that this process responds. Checks nothing else."""
-    return HttpResponse("ok\n", content_type="text/plain", headers=_NEVER_KEPT)
+    return HttpResponse("ok\n", content_type=_TEXT, headers=_NEVER_KEPT)
 
 
 @require_safe
@@ -40,9 +41,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
     if request.accepts("application/json") and not request.accepts("text/plain"):
         return JsonResponse({"ready": not missing, "missing": missing}, status=503 if missing else 200, headers=headers)
     if not missing:
-        return HttpResponse("ready\n", content_type="text/plain", headers=headers)
+        return HttpResponse("ready\n", content_type=_TEXT, headers=headers)
     lines = [f"{part}: {sentence}\n" for part, sentence in missing.items()]
-    return HttpResponse(lines, status=503, content_type="text/plain; charset=utf-8", headers=headers)
+    return HttpResponse(lines, status=503, content_type=_TEXT, headers=headers)
 
 
 def missing_parts() -> dict[str, str]:
@@ -62,9 +63,7 @@ def missing_parts() -> dict[str, str]:
 @require_safe
 def signed_in(request: HttpRequest) -> HttpResponse:
     """Say whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop."""
-    return HttpResponse(
-        "yes" if request.user.is_authenticated else "no", content_type="text/plain", headers=_NEVER_KEPT
-    )
+    return HttpResponse("yes" if request.user.is_authenticated else "no", content_type=_TEXT, headers=_NEVER_KEPT)
 
 
 @require_POST

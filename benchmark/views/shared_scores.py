@@ -55,7 +55,7 @@ def shared_table(request: HttpRequest, token: str) -> HttpResponse:
         "rows": [(rank, name, shown, 44 + 24 * place) for place, (rank, name, shown) in enumerate(rows)],
         "height": 44 + 24 * len(rows),
     }
-    return _public(render(request, "benchmark/shared_table.svg", context, content_type="image/svg+xml"))
+    return _picture(render(request, "benchmark/shared_table.svg", context, content_type="image/svg+xml"))
 
 
 @require_safe
@@ -73,11 +73,17 @@ def shared_badge(request: HttpRequest, token: str) -> HttpResponse:
         "label": label, "value": value, "left": left, "right": right, "width": left + right,
         "label_at": left / 2, "value_at": left + right / 2,
     }  # fmt: skip
-    return _public(render(request, "benchmark/shared_badge.svg", context, content_type="image/svg+xml"))
+    return _picture(render(request, "benchmark/shared_badge.svg", context, content_type="image/svg+xml"))
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+
+
+def _picture(response: HttpResponse) -> HttpResponse:
+    """Let other sites show a picture."""
+    response["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return _public(response)
 
 
 def _public(response: HttpResponse) -> HttpResponse:

@@ -235,6 +235,8 @@ def test_server_mode_serves_behind_a_proxy(tmp_path, process_environment):
         assert "max-age=31536000" in headers["Strict-Transport-Security"]
         assert "script-src 'self'" in headers["Content-Security-Policy"]
         assert "Secure" in headers["Set-Cookie"]
+        assert headers["Cross-Origin-Resource-Policy"] == "same-origin"
+        assert headers["Server"] == "gunicorn"  # without a version
         assert ask(port, {"Host": "elsewhere.example", "X-Forwarded-Proto": "https"})[0] == 400
 
 

@@ -165,7 +165,7 @@ def test_strangers_who_ask_at_once_whether_all_is_there_open_one_connection(clie
 def test_health_is_a_line_of_text_that_is_not_cached(client):
     response = client.get("/healthz")
     assert (response.status_code, words(response)) == (200, "ok\n")
-    assert response["Content-Type"] == "text/plain"
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
     assert response["Cache-Control"] == "no-store"
     assert "sessionid" not in response.cookies
 
