@@ -31,7 +31,7 @@ from annotator.services.operations.sizes import free_bytes, latest_sizes
 #: Failed jobs that are listed, and for how long.
 MOST_FAILURES, FAILED_WITHIN = 30, timedelta(days=7)
 MOST_WORKERS = 100
-#: The name of the periodic task that ``manage.py backup`` records, with {name, bytes, seconds, target, encrypted}.
+#: The name of the periodic task that ``manage.py note_backup`` records, with {target, bytes, encrypted}.
 BACKUP = "backup"
 
 

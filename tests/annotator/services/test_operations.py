@@ -82,7 +82,7 @@ def test_operators_see_queues_failures_workers_growth_and_backups(client, operat
     ):  # fmt: skip
         assert part in words, part
     assert DailySize.objects.get().dialogues == 0
-    note_run(BACKUP, {"name": "b", "bytes": 5 << 20, "seconds": 3, "target": "/backups", "encrypted": True})
+    call_command("note_backup", "/backups", bytes=5 << 20, encrypted=True)
     words = text_of(client.get(PAGE, headers={"hx-request": "true"}))
     assert "There is no backup" not in words
     assert "/backups" in words
