@@ -144,7 +144,7 @@ def test_a_new_browser_is_announced(person: User) -> None:
     (sent,) = mail.outbox
     assert sent.to == ["nadia@example.org"]
     assert "new browser" in sent.subject
-    assert "Firefox 140 on Linux (203.0.113.9)" in sent.body
+    assert "Firefox 140 on Linux\n203.0.113.9\n" in sent.body
     assert PAGE in sent.body
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
