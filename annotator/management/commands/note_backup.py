@@ -1,4 +1,4 @@
-"""``manage.py note_backup``: record that a backup was made, so that the Operations page and the metrics show its age."""
+"""``manage.py note_backup``: record that a backup was made; the Operations page and the metrics show its age."""
 
 from argparse import ArgumentParser
 from typing import Any
