@@ -36,10 +36,11 @@ pytestmark = pytest.mark.django_db
 
 #: Tables of people, and of results that all projects share.
 OF_NO_PROJECT = {
-    "annotator.apitoken", "annotator.attemptcount", "annotator.cacheentry", "annotator.digest", "annotator.execution",
+    "annotator.apitoken", "annotator.attemptcount", "annotator.cacheentry", "annotator.dailysize",
+    "annotator.digest", "annotator.execution",
     "annotator.noticesettings", "annotator.periodictask", "annotator.projectdeletion", "annotator.trialrows",
     "annotator.securityevent", "annotator.user",
-    "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial",
+    "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial", "annotator.worker",
 }  # fmt: skip
 #: Names of columns that may have a secret, or the name of a file.
 _MAYBE_SECRET = re.compile(r"secret|token|passw|credential|private|signature|salt|hint|url|[._]key$")

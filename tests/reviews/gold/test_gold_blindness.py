@@ -775,11 +775,18 @@ def test_a_release_holds_the_answer_and_retires_the_item(team: Team) -> None:
     assert GoldItem.objects.get().live
 
 
-@pytest.mark.parametrize("room", [True, False], ids=["frozen", "full disk"])
-def test_only_a_release_that_appears_retires_the_item(team: Team, monkeypatch: pytest.MonkeyPatch, room: bool) -> None:
+@pytest.mark.parametrize(
+    ("error", "state"),
+    # A full disk is no reason to fail: the job is continued when there is room.
+    [(0, "frozen"), (errno.EIO, "failed"), (errno.ENOSPC, "freezing")],
+    ids=["frozen", "broken disk", "full disk"],
+)
+def test_only_a_release_that_appears_retires_the_item(
+    team: Team, monkeypatch: pytest.MonkeyPatch, error: int, state: str
+) -> None:
     def build(release: Release, target: Path, progress: Any = None) -> None:
-        if not room:
-            raise OSError(errno.ENOSPC, "No space left on device")
+        if error:
+            raise OSError(error, "Not written")
         target.write_bytes(b"zip")
 
     make_gold(team, verified(team))
@@ -787,8 +794,8 @@ def test_only_a_release_that_appears_retires_the_item(team: Team, monkeypatch: p
         actor=team.administrator, project=team.project, version="1.0", native_format="neutral", wake_worker=False
     )
     monkeypatch.setattr("benchmark.services.releases.runner.build_archive", build)
-    with nullcontext() if room else pytest.raises(OSError, match="No space"):
+    with pytest.raises(OSError, match="Not written") if state == "failed" else nullcontext():
         jobs.run(release.job_id)
     release.refresh_from_db()
-    assert release.state == ("frozen" if room else "failed")
-    assert GoldItem.objects.get().live is not room
+    assert release.state == state
+    assert GoldItem.objects.get().live is (state != "frozen")
