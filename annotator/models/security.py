@@ -16,7 +16,7 @@ class SecurityEvent(models.Model):
     person = models.ForeignKey(
         User, on_delete=models.PROTECT, null=True, related_name="security_events", db_index=False
     )
-    #: Who did it; null: nobody was signed in, or the command line.
+    #: Who did it; null: the command line, or a person who was not signed in.
     actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
     #: IP address; blank: unknown.
     address = models.CharField(max_length=45, blank=True)

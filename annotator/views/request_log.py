@@ -57,7 +57,7 @@ def _note(request: HttpRequest, response: HttpResponseBase, seconds: float) -> N
 
 
 def _person(request: HttpRequest) -> str:
-    """Return the public id of who is signed in, if a view or middleware has looked them up; makes no query."""
+    """Return the public id of the person that a view or middleware has looked up; makes no query of its own."""
     user = getattr(request, "user", None)
     if isinstance(user, LazyObject) and user._wrapped is empty:
         return ""
