@@ -87,7 +87,7 @@ def sign_in(journey: Journey) -> BrowserWindow:
     journey.look(window)
     window.page.get_by_label("Username or email address").fill("ingrid")
     window.page.get_by_label("Password").fill(PASSWORD)
-    window.page.get_by_role("button", name="Sign in").click()
+    window.page.get_by_role("button", name="Sign in", exact=True).click()
     expect(window.page.get_by_role("heading", name="My work")).to_be_visible()
     journey.look(window)
     return window

@@ -12,11 +12,16 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out, user_lo
 from django.dispatch import receiver
 from django.http import HttpRequest
 
+from annotator.core.rates import Limited, Rate
 from annotator.models import User
+from annotator.services.accounts.rate_limits import counts
 from annotator.services.accounts.sessions import end_all_sessions
+from annotator.services.client_address import client_address
 from annotator.services.security_log import log_security
 
 _FACTORS = {Authenticator.Type.TOTP: "app", Authenticator.Type.WEBAUTHN: "passkey"}
+#: Failed sign-ins with unknown names that are noted for one address.
+UNKNOWN_NAMES = Rate(20, 3600)
 _CODES = Authenticator.Type.RECOVERY_CODES
 
 
@@ -34,10 +39,17 @@ def signed_out(request: HttpRequest, user: User | None, **_more: Any) -> None:
 
 @receiver(user_login_failed)
 def sign_in_failed(credentials: dict[str, Any], request: HttpRequest | None = None, **_more: Any) -> None:
-    """Note whose account it was. A name that no account has is not stored: people type passwords as names."""
+    """Note whose account it was. A name that no account has is not stored: people type passwords as names.
+
+    Of attempts with such names, a few of each address and hour are noted, because strangers can make any number.
+    """
     name = str(credentials.get("username") or credentials.get("email") or "")
     field = "email__iexact" if "@" in name else "username__iexact"
     person = User.objects.filter(**{field: name}).first() if name else None
+    if person is None and request is not None:
+        attempts = Limited("unknown", client_address(request), UNKNOWN_NAMES)
+        if not counts().count([attempts])[0].admitted:
+            return
     log_security("sign_in_failed", person=person, request=request)
 
 

@@ -531,13 +531,13 @@ def test_ending_a_role_does_not_hold_up_whoever_tells_the_same_person(
     for _ in range(2):
         claim = claim_slot(actor=person, slot=open_slot(make_item(team, "cross_check")))
     Claim.objects.filter(pk=claim.pk).update(expires_at=claim.created_at)
-    real = member_removal.free_claim
+    real = member_removal.open_to_everyone
 
     def free(**line: Any) -> None:
         real(**line)
         lapses.append(begin_meanwhile(expire_overdue))
 
-    monkeypatch.setattr(member_removal, "free_claim", free)
+    monkeypatch.setattr(member_removal, "open_to_everyone", free)
     with suppress(Conflict), transaction.atomic():
         member_removal.release_claims(team.administrator, team.project, person, frozenset())
     assert lapses[0].result() == 1
