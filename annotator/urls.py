@@ -53,6 +53,11 @@ urlpatterns = [
     path("tokens/", account.token_list, name="token-list"),
     path("tokens/<str:public_id>/revoke/", account.token_revoke, name="token-revoke"),
     path("sign-in/<str:provider_id>/", provider_sign_in.provider_sign_in, name="provider-sign-in"),
+    path(
+        "accounts/oidc/<str:provider_id>/login/callback/",
+        provider_sign_in.callback,
+        name="openid_connect_callback",
+    ),
     path("invitation/<str:secret>/", projects.invitation, name="invitation"),
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),

@@ -8,7 +8,6 @@ from allauth.mfa.webauthn import views as passkeys
 from allauth.socialaccount import views as connected
 from allauth.socialaccount.providers.github import views as github
 from allauth.socialaccount.providers.google import views as google
-from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.urls import path, re_path
@@ -51,7 +50,6 @@ urlpatterns = [
     path("connected/sign-up/", connected.signup, name="socialaccount_signup"),
     path("connected/cancelled/", connected.login_cancelled, name="socialaccount_login_cancelled"),
     path("connected/error/", connected.login_error, name="socialaccount_login_error"),
-    path("oidc/<str:provider_id>/login/callback/", openid_connect.callback, name="openid_connect_callback"),
 ]
 for _kind, _view in (("google", google.oauth2_callback), ("github", github.oauth2_callback)):
     if any(one.kind == _kind for one in settings.IDENTITY_PROVIDERS):

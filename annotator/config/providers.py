@@ -100,13 +100,15 @@ def _read(number: int, one: Any) -> IdentityProvider:
         raise ImproperlyConfigured(f"{place}: “kind” must be one of {', '.join(KINDS)}.")
     oidc = kind == "openid_connect"
     provider_id: str = one.get("id", "" if oidc else str(kind))
-    if not _ID.fullmatch(provider_id) or (not oidc and provider_id != kind):
-        rule = "up to 40 lower-case letters, digits, - and _" if oidc else f"“{kind}”, or left out"
+    if not _ID.fullmatch(provider_id) or oidc != (provider_id not in KINDS) or (not oidc and provider_id != kind):
+        rule = "up to 40 lower-case letters, digits, - and _, not a kind" if oidc else f"“{kind}”, or left out"
         raise ImproperlyConfigured(f"{place}: “id” must be {rule}.")
     issuer = one.get("issuer", "").rstrip("/")
     if oidc != bool(re.fullmatch(r"https?://[^\s]+", issuer)):
         rule = "be the address of the issuer, like https://sso.example.org/realms/lab" if oidc else "be left out"
         raise ImproperlyConfigured(f"{place}: “issuer” must {rule}.")
+    if one.get("groups") and not oidc:
+        raise ImproperlyConfigured(f"{place}: only providers of OpenID Connect have “groups”.")
     if not one.get("client_id"):
         raise ImproperlyConfigured(f"{place}: “client_id” is missing.")
     return IdentityProvider(
@@ -126,8 +128,10 @@ def _secret(place: str, file: str) -> str:
     if not file:
         raise ImproperlyConfigured(f"{place}: “client_secret_file” is missing: the name of a file with the secret.")
     try:
-        return Path(file).read_text().strip()
-    except (OSError, UnicodeDecodeError):
+        if secret := Path(file).read_text().strip():
+            return secret
+        raise ImproperlyConfigured(f"{place}: the file {file} of “client_secret_file” is empty.")
+    except (OSError, ValueError):
         raise ImproperlyConfigured(f"{place}: the file {file} of “client_secret_file” can't be read.") from None
 
 

@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Any
 
 from django.db import transaction
@@ -135,7 +135,7 @@ def _filtered(actor: User | None, filters: Filters) -> QuerySet[SecurityEvent]:
     if filters.since:
         rows = rows.filter(created_at__gte=datetime.combine(filters.since, time(), UTC))
     if filters.until:
-        rows = rows.filter(created_at__lt=datetime.combine(filters.until + timedelta(days=1), time(), UTC))
+        rows = rows.filter(created_at__lte=datetime.combine(filters.until, time.max, UTC))
     return rows
 
 

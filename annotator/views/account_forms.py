@@ -3,7 +3,9 @@
 from typing import Any
 
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
+from allauth.account.forms import ReauthenticateForm as ReauthenticatePasswordForm
 from allauth.core import context
+from allauth.mfa.adapter import get_adapter as get_factor_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
 from allauth.mfa.webauthn.forms import (
@@ -15,6 +17,7 @@ from allauth.mfa.webauthn.forms import (
 from allauth.mfa.webauthn.internal import auth as passkeys
 from allauth.socialaccount.forms import SignupForm as SocialSignupForm
 from django import forms
+from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxLengthValidator
 from django.db import IntegrityError, transaction
@@ -127,6 +130,10 @@ class SignUpForm(_SavedAtOnce, SignupForm):
         user.save(update_fields=["display_name"])
 
 
+#: Longer than a code of an app is accepted: its half minute and one before and after.
+CODE_SECONDS = 120
+
+
 class _LimitedCode(forms.Form):
     """Counts wrong codes by person, wherever they come from: those who try them know the password already."""
 
@@ -146,12 +153,34 @@ class _LimitedCode(forms.Form):
         return code
 
 
-class SecondFactorForm(_LimitedCode, AuthenticateForm):
-    """allauth's, with limited attempts."""
+class _UsedOnce(_LimitedCode):
+    """Refuses a code of an app that was used: it is accepted for longer than the app shows it."""
+
+    def clean_code(self) -> str:
+        code = super().clean_code()
+        key = f"second-factor-{self.user.pk}-{code.strip()}"
+        if not cache.add(key, "used", timeout=CODE_SECONDS):
+            raise get_factor_adapter().validation_error("incorrect_code")
+        return code
 
 
-class SecondFactorAgainForm(_LimitedCode, ReauthenticateForm):
-    """allauth's, with limited attempts."""
+class SecondFactorForm(_UsedOnce, AuthenticateForm):
+    """allauth's, with limited attempts, and codes that work once."""
+
+
+class SecondFactorAgainForm(_UsedOnce, ReauthenticateForm):
+    """allauth's, with limited attempts, and codes that work once."""
+
+
+class PasswordAgainForm(ReauthenticatePasswordForm):
+    """allauth's, with limited attempts: an open session can't be used to guess the password."""
+
+    def clean_password(self) -> str:
+        attempt = {"what": "old password", "name": self.user.public_id, "address": client_address(context.request)}
+        require_attempt(**attempt)
+        password: str = super().clean_password()
+        forget_attempts(**attempt)
+        return password
 
 
 class ActivateAppForm(_LimitedCode, ActivateTOTPForm):

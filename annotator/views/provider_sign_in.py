@@ -1,7 +1,10 @@
 """Sign-in with an identity provider: from our page to the provider's."""
 
+import logging
+
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialApp
+from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -12,6 +15,20 @@ from requests import RequestException
 
 from annotator.config.providers import IdentityProvider
 from annotator.errors import Busy
+
+_LOG = logging.getLogger(__name__)
+#: What reading an answer of a provider raises if the answer is not as the standard says.
+MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Return from a provider of OpenID Connect: allauth's view, for answers of any shape."""
+    try:
+        response: HttpResponse = openid_connect.callback(request, provider_id)
+    except MALFORMED as error:
+        _LOG.warning("The provider “%s” answered in a way that can’t be read: %r", provider_id, error)
+        return render(request, "socialaccount/authentication_error.html", status=401)
+    return response
 
 
 @require_POST
@@ -41,6 +58,6 @@ def _address(request: HttpRequest, known: IdentityProvider, process: str, page: 
         return str(provider.redirect(request, process, next_url=page or None)["Location"])
     except SocialApp.DoesNotExist:
         raise Http404 from None
-    except RequestException:
+    except (RequestException, *MALFORMED):
         sentence = _("%(provider)s does not respond. Try again in a minute, or sign in with a password.")
         raise Busy(sentence % {"provider": known.name}) from None

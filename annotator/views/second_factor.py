@@ -14,7 +14,16 @@ from annotator.services.accounts.factors import must_add_second_factor
 from annotator.views.errors import refuse
 
 #: Pages that work without it: those of the account, and what every page needs.
-_OPEN = ("account_", "mfa_", "socialaccount_", "theme", "javascript-catalog", "language-settings", "signed-in")
+_OPEN = (
+    "account_",
+    "account-",
+    "mfa_",
+    "socialaccount_",
+    "theme",
+    "javascript-catalog",
+    "language-settings",
+    "signed-in",
+)
 
 
 class SecondFactorMiddleware:

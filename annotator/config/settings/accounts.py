@@ -45,6 +45,7 @@ ACCOUNT_FORMS = {
     "signup": "annotator.views.account_forms.SignUpForm",
     "change_password": "annotator.views.account_forms.NewPasswordForm",
     "reset_password": "annotator.views.account_forms.ForgottenPasswordForm",
+    "reauthenticate": "annotator.views.account_forms.PasswordAgainForm",
     "add_email": "annotator.views.account_forms.EmailForm",
 }
 

@@ -25,6 +25,8 @@ _PURPOSE = b"annotator.second_factor"
 SESSION_KEY = "second_factor"
 #: Seconds until the roles of a person without a second factor are looked up again.
 LOOKED_UP_AGAIN = 60
+#: Seconds until it is looked up again whether a person still has one.
+KNOWN_FOR = 3600
 #: Types that count as a second factor; recovery codes only replace a lost one.
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
@@ -83,7 +85,7 @@ def has_second_factor(person: User) -> bool:
 def must_add_second_factor(request: HttpRequest, person: User) -> bool:
     """Return whether the person needs a second factor, has none, and may do nothing else until they add one.
 
-    The session remembers a no: for as long as it lasts if they have one, otherwise for a minute.
+    The session remembers a no: for an hour if they have one, otherwise for a minute.
     """
     if not settings.REQUIRE_SECOND_FACTOR:
         return False
@@ -91,7 +93,7 @@ def must_add_second_factor(request: HttpRequest, person: User) -> bool:
     if request.session.get(SESSION_KEY, 0) > now:
         return False
     if has_second_factor(person):
-        request.session[SESSION_KEY] = now + settings.SESSION_COOKIE_AGE
+        request.session[SESSION_KEY] = now + KNOWN_FOR
         return False
     if required_for(person):
         return True

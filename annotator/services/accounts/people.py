@@ -49,7 +49,7 @@ def projects_of(person: User) -> list[tuple[Project, list[str]]]:
 
 def work_in_progress(person: User) -> list[str]:
     """Return a sentence for each item in progress that goes back if the account is deactivated."""
-    projects = [project for project, _roles in projects_of(person)]
+    projects = [project for project, _roles in projects_of(person) if project.archived_at is None]
     return [line for project in projects for line in lost_work(project=project, user=person, left=frozenset())]
 
 
@@ -67,7 +67,8 @@ def deactivate_account(*, actor: User, public_id: str) -> User:
             return person
         projects = [project for project, _roles in projects_of(person)]
         _require_other_administrators(person, projects)
-        for project in projects:
+        # Nothing can be changed in an archived project.
+        for project in (one for one in projects if one.archived_at is None):
             for release in RELEASE_LOST_WORK:
                 release(actor, project, person, frozenset())
         person.is_active = False

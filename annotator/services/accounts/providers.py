@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+from allauth.account.models import EmailAddress
 from allauth.account.signals import user_logged_in
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialAccount, SocialLogin
@@ -12,11 +13,18 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from annotator.config.providers import IdentityProvider
+from annotator.core.wording import has_unseen
 from annotator.errors import DomainError, Hidden
-from annotator.models import Membership, Project, Role, User
+from annotator.models import Invitation, Membership, Project, Role, User
 from annotator.services.accounts.factors import accept_factor_of_provider
 from annotator.services.accounts.sign_up import SESSION_KEY, is_allowed_address
-from annotator.services.members import accept_invitation, end_role_of_group, find_invitation, give_role_of_group
+from annotator.services.members import (
+    accept_invitation,
+    end_role_of_group,
+    find_invitation,
+    fits_address,
+    give_role_of_group,
+)
 
 _LOG = logging.getLogger(__name__)
 #: Groups of one person that are read.
@@ -34,29 +42,45 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         provider = provider_of(sociallogin)
         address = next((one.email for one in sociallogin.email_addresses if one.verified), "")
-        if provider is not None and provider.sign_up:
-            return not settings.SIGN_UP_DOMAINS or is_allowed_address(address)
-        try:
-            find_invitation(request.session.get(SESSION_KEY) or "")
-        except Hidden:
+        if not is_allowed_address(address):
             return False
-        return True
+        return (provider is not None and provider.sign_up) or _invitation(request) is not None
+
+    def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
+        """Return whether the account with this address is used: the provider may, and the account has confirmed it."""
+        if not super().can_authenticate_by_email(login, email):
+            return False
+        return bool(EmailAddress.objects.filter(email__iexact=email, verified=True).exists())
 
     def populate_user(self, request: HttpRequest, sociallogin: SocialLogin, data: dict[str, Any]) -> User:
         user: User = super().populate_user(request, sociallogin, data)
         name = data.get("name") or f"{data.get('first_name') or ''} {data.get('last_name') or ''}"
-        user.display_name = " ".join(str(name).split())[:80]
+        name = " ".join(str(name).split())[:80]
+        user.display_name = "" if has_unseen(name) else name
         return user
 
     def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> User:
-        """Create the account and accept the invitation, if there is one, or do neither."""
-        secret = request.session.get(SESSION_KEY) or ""
+        """Create the account and accept the invitation, if there is one, or do neither.
+
+        An invitation for an address that the provider has not confirmed waits: its page shows this.
+        """
+        invitation, secret = _invitation(request), request.session.get(SESSION_KEY) or ""
         with transaction.atomic():
             user: User = super().save_user(request, sociallogin, form)
-            if secret:
+            waits = invitation is not None and not fits_address(user, invitation)
+            if invitation is not None and not waits:
                 request.joined = accept_invitation(actor=user, secret=secret)  # type: ignore[attr-defined]
-        request.session.pop(SESSION_KEY, None)
+        if not waits:
+            request.session.pop(SESSION_KEY, None)
         return user
+
+
+def _invitation(request: HttpRequest) -> Invitation | None:
+    """Return the open invitation whose link this browser has opened."""
+    try:
+        return find_invitation(request.session.get(SESSION_KEY) or "")
+    except Hidden:
+        return None
 
 
 def groups_of(account: SocialAccount, claim: str) -> frozenset[str]:
@@ -78,8 +102,9 @@ def apply_groups(person: User, provider: IdentityProvider, groups: frozenset[str
     are logged and left.
     """
     wanted = {(rule.project, rule.role) for rule in provider.groups if rule.group in groups}
-    given = Membership.objects.live().filter(user=person, provider=provider.id).select_related("project")
-    for membership in given:
+    # Nothing can be changed in an archived project.
+    given = Membership.objects.live().filter(user=person, provider=provider.id, project__archived_at=None)
+    for membership in given.select_related("project"):
         if (membership.project.slug, membership.role) not in wanted:
             try:
                 end_role_of_group(project=membership.project, user=person, role=Role(membership.role))
@@ -101,7 +126,7 @@ def after_provider(request: HttpRequest, user: User, sociallogin: SocialLogin | 
     provider = provider_of(sociallogin) if sociallogin is not None else None
     if sociallogin is None or provider is None:
         return
-    if provider.groups:
-        apply_groups(user, provider, groups_of(sociallogin.account, provider.groups_claim))
+    # Without groups in the file, roles that earlier ones gave end.
+    apply_groups(user, provider, groups_of(sociallogin.account, provider.groups_claim))
     if provider.second_factor:
         accept_factor_of_provider(request)

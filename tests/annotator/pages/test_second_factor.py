@@ -88,6 +88,31 @@ def test_an_app_is_asked_for_at_sign_in_and_each_code_works_once(client: Client,
     assert codes[0] not in client.get(CODES).content.decode()
 
 
+def test_a_code_does_not_work_twice_while_its_time_is_not_over(
+    client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = set_up_app(client)
+    code = code_of(secret)
+    later = time.time() + 40
+
+    def enter() -> bool:
+        other = Client()
+        sign_in(other)
+        other.post(f"{FACTORS}authenticate/", {"code": code})
+        return is_signed_in(other)
+
+    assert enter()
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert not enter()
+
+
+def test_an_open_session_can_not_be_used_to_guess_the_password(client: Client, person: User) -> None:
+    client.force_login(person)
+    answers = [client.post("/accounts/reauthenticate/", {"password": f"no {n}"}).content.decode() for n in range(8)]
+    assert "Too many attempts" not in answers[0]
+    assert "Too many attempts" in answers[-1]
+
+
 def test_wrong_codes_are_delayed_wherever_they_are_tried(client: Client, person: User) -> None:
     secret = set_up_app(client)
     Authenticator.objects.filter(type="recovery_codes").delete()
@@ -115,6 +140,7 @@ def test_a_required_factor_is_set_up_first_and_stays(client: Client, team: Team,
         other.force_login(who)
         assert other.get("/projects/")["Location"] == FACTORS
         assert other.get(FACTORS).status_code == 200
+        assert other.get("/account/app-code.svg").status_code == 404
         assert other.get("/api/projects/").json()["error"] == "second_factor"
         assert other.post("/projects/new/", {"name": "Mine"}).status_code == 403
     _token, bearer = tokens.create_token(actor=administrator, name="nightly", expires_at=None)

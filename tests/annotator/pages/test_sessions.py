@@ -200,6 +200,7 @@ def test_operators_read_filter_and_download_it(person: User, tmp_path: Path) -> 
     assert "(app 59)" not in found.content.decode()
     assert client.get("/operator/security-log/?kind=odd").status_code == 400
     assert client.get("/operator/security-log/?since=yesterday").status_code == 400
+    assert client.get("/operator/security-log/?since=0001-01-01&until=9999-12-31").status_code == 200
     file = client.get("/operator/security-log.jsonl?kind=factor_used&person=nadia")
     lines = [json.loads(line) for line in b"".join(file.streaming_content).splitlines()]
     assert [one["details"]["factor"] for one in lines] == [f"app {number}" for number in range(60)]

@@ -10,6 +10,7 @@ from annotator.config.providers import GroupRole, IdentityProvider, read_provide
 from annotator.models import Event, Membership, Role
 from annotator.services.access.permissions import roles_in
 from annotator.services.accounts.providers import apply_groups, groups_of
+from annotator.services.archiving import archive_project
 from annotator.services.members import grant_role
 from reviews.services.queue.claims import claim_next
 from tests.factories import Team, adopt_c3, begin, make_dialogue, make_document, make_user
@@ -39,6 +40,16 @@ def test_groups_give_roles_and_take_back_only_those_that_they_gave(team: Team) -
     apply_groups(person, sso, frozenset())
     # A person gave this one.
     assert roles_in(project, person) == {Role.ADMINISTRATOR}
+
+
+def test_roles_in_an_archived_project_stay_as_they_are(team: Team) -> None:
+    person, sso = make_user("lena"), provider(GroupRole("labels", team.project.slug, Role.ANNOTATOR))
+    apply_groups(person, sso, frozenset({"labels"}))
+    archive_project(actor=team.administrator, project=team.project)
+    apply_groups(person, sso, frozenset())
+    assert Membership.objects.live().filter(user=person).count() == 1
+    apply_groups(make_user("ida"), sso, frozenset({"labels"}))
+    assert not Membership.objects.filter(user__username="ida").exists()
 
 
 def test_the_last_administrator_stays_one(team: Team, caplog: pytest.LogCaptureFixture) -> None:
@@ -123,6 +134,11 @@ def test_the_file_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (("client_id: assay", "client_id: assay\n    colour: red"), "unknown key “colour”"),
         (("client_id: abc", "client_id: abc\n    id: lab"), "“id” must be “github”, or left out"),
         (("kind: github", "kind: [github"), "is not YAML"),
+        (("    id: lab", "    id: google"), "not a kind"),
+        (
+            ("client_secret: def", "client_secret: def\n    groups: [x]"),
+            "only providers",
+        ),
     ],
 )
 def test_what_is_wrong_in_the_file_is_said(
