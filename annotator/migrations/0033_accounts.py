@@ -3,9 +3,15 @@
 from django.db import migrations, models
 
 
+def end_sessions(apps, schema_editor):
+    """Sign everybody out: earlier sessions are in no list, and could not be ended."""
+    apps.get_model("sessions", "Session").objects.using(schema_editor.connection.alias).all().delete()
+
+
 class Migration(migrations.Migration):
     dependencies = [
         ("annotator", "0032_security_events"),
+        ("sessions", "0001_initial"),
     ]
 
     operations = [
@@ -35,4 +41,5 @@ class Migration(migrations.Migration):
             name="provider",
             field=models.CharField(blank=True, db_default="", default="", max_length=40),
         ),
+        migrations.RunPython(end_sessions, migrations.RunPython.noop),
     ]

@@ -89,6 +89,10 @@ def _give_role(
         membership, created = Membership.objects.live().get_or_create(
             project=project, user=user, role=role, defaults={"provider": provider}
         )
+        if not created and membership.provider and not provider:
+            # A person gives it now, so it no longer ends with the group.
+            membership.provider = ""
+            membership.save(update_fields=["provider"])
         if created:
             after = {"user": user.public_id, "role": role.value}
             if invitation is not None:

@@ -5,6 +5,7 @@ from typing import Any
 from allauth.account.forms import AddEmailForm, ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm
 from allauth.account.forms import ReauthenticateForm as ReauthenticatePasswordForm
 from allauth.core import context
+from allauth.core.internal.cryptokit import normalize_user_code
 from allauth.mfa.adapter import get_adapter as get_factor_adapter
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
@@ -135,7 +136,10 @@ CODE_SECONDS = 120
 
 
 class _LimitedCode(forms.Form):
-    """Counts wrong codes by person, wherever they come from: those who try them know the password already."""
+    """Counts wrong codes by person, wherever they come from: those who try them know the password already.
+
+    Each code works once.
+    """
 
     user: User
 
@@ -149,26 +153,18 @@ class _LimitedCode(forms.Form):
         attempt = {"what": "second factor", "name": self.user.public_id, "address": ""}
         require_attempt(**attempt)
         code: str = super().clean_code()  # type: ignore[misc]
+        # It is accepted for longer than the app shows it.
+        if not cache.add(f"second-factor-{self.user.pk}-{normalize_user_code(code)}", "used", timeout=CODE_SECONDS):
+            raise get_factor_adapter().validation_error("incorrect_code")
         forget_attempts(**attempt)
         return code
 
 
-class _UsedOnce(_LimitedCode):
-    """Refuses a code of an app that was used: it is accepted for longer than the app shows it."""
-
-    def clean_code(self) -> str:
-        code = super().clean_code()
-        key = f"second-factor-{self.user.pk}-{code.strip()}"
-        if not cache.add(key, "used", timeout=CODE_SECONDS):
-            raise get_factor_adapter().validation_error("incorrect_code")
-        return code
-
-
-class SecondFactorForm(_UsedOnce, AuthenticateForm):
+class SecondFactorForm(_LimitedCode, AuthenticateForm):
     """allauth's, with limited attempts, and codes that work once."""
 
 
-class SecondFactorAgainForm(_UsedOnce, ReauthenticateForm):
+class SecondFactorAgainForm(_LimitedCode, ReauthenticateForm):
     """allauth's, with limited attempts, and codes that work once."""
 
 

@@ -1,6 +1,7 @@
 """Sign-in with an identity provider: from our page to the provider's."""
 
 import logging
+from functools import wraps
 
 from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialApp
@@ -21,12 +22,13 @@ _LOG = logging.getLogger(__name__)
 MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
 
 
+@wraps(openid_connect.callback)  # its parameters are the provider's, so they are no filters of a page
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Return from a provider of OpenID Connect: allauth's view, for answers of any shape."""
     try:
         response: HttpResponse = openid_connect.callback(request, provider_id)
     except MALFORMED as error:
-        _LOG.warning("The provider “%s” answered in a way that can’t be read: %r", provider_id, error)
+        _LOG.warning("The provider “%s” answered in a way that can’t be read: %r", provider_id, error, exc_info=True)
         return render(request, "socialaccount/authentication_error.html", status=401)
     return response
 

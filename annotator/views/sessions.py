@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.decorators import login_required
@@ -60,7 +61,9 @@ def session_list(request: PageRequest) -> HttpResponse:
 @require_POST
 def session_end(request: PageRequest, key: str) -> HttpResponse:
     """End one of your sessions."""
-    sessions.end_session(actor=request.user, request=request, key=key)
+    if sessions.end_session(actor=request.user, request=request, key=key):
+        logout(request)
+        return redirect(settings.LOGIN_URL)
     messages.success(request, _("The session has ended."))
     return redirect("account-sessions")
 

@@ -26,7 +26,7 @@ from annotator.services.accounts.attempts import (
 )
 from annotator.services.accounts.devices import device_name
 from annotator.services.accounts.mails import send_aside
-from annotator.services.accounts.sign_in import is_known_device, remember_device
+from annotator.services.accounts.sign_in import has_signed_in_here, is_known_device, remember_device
 from annotator.services.accounts.sign_up import SESSION_KEY, require_allowed_address
 from annotator.services.client_address import client_address, stored_address
 from annotator.services.members import accept_invitation, find_invitation
@@ -110,7 +110,7 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def post_login(self, request: HttpRequest, user: User, **more: Any) -> HttpResponse:
         response: HttpResponse = super().post_login(request, user, **more)
-        if not is_known_device(request, user.username):
+        if not has_signed_in_here(request, user):
             mail_new_device(self, request, user)
         remember_device(request, response, user)
         return response

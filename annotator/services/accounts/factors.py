@@ -18,6 +18,7 @@ from qrcode.image.svg import SvgPathImage
 from annotator.errors import Hidden
 from annotator.models import Membership, User
 from annotator.services.access.operators import is_operator
+from annotator.services.accounts.sessions import end_all_sessions
 from annotator.services.outgoing.encryption import decrypt, encrypt
 
 _PURPOSE = b"annotator.second_factor"
@@ -27,6 +28,8 @@ SESSION_KEY = "second_factor"
 LOOKED_UP_AGAIN = 60
 #: Seconds until it is looked up again whether a person still has one.
 KNOWN_FOR = 3600
+#: In the year 5138, after every session.
+AS_LONG_AS_THE_SESSION = 10**11
 #: Types that count as a second factor; recovery codes only replace a lost one.
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
@@ -103,9 +106,12 @@ def must_add_second_factor(request: HttpRequest, person: User) -> bool:
 
 def accept_factor_of_provider(request: HttpRequest) -> None:
     """Remember that an identity provider has asked for a second factor."""
-    request.session[SESSION_KEY] = timezone.now().timestamp() + settings.SESSION_COOKIE_AGE
+    request.session[SESSION_KEY] = AS_LONG_AS_THE_SESSION
 
 
 @receiver([authenticator_added, authenticator_removed])
-def _forget(request: HttpRequest, **_more: Any) -> None:
+def _forget(request: HttpRequest, user: User, **_more: Any) -> None:
+    """Look it up again; without the last factor, the other sessions, which remember that there was one, end."""
     request.session.pop(SESSION_KEY, None)
+    if not has_second_factor(user):
+        end_all_sessions(user, but=request.session.session_key)

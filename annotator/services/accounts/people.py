@@ -86,7 +86,8 @@ def _require_other_administrators(person: User, projects: list[Project]) -> None
     rows = held.filter(role=Role.ADMINISTRATOR)
     others = set(rows.exclude(user=person).filter(user__is_active=True).values_list("project", flat=True))
     own = set(rows.filter(user=person).values_list("project", flat=True))
-    alone = sorted(project.name for project in projects if project.pk in own - others)
+    # An archived project would refuse another administrator.
+    alone = sorted(one.name for one in projects if one.pk in own - others and one.archived_at is None)
     if alone:
         sentence = _("%(person)s is the only administrator of %(projects)s. Make somebody else an administrator first.")
         raise Conflict(sentence % {"person": person, "projects": ", ".join(alone)})

@@ -41,14 +41,25 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
         provider = provider_of(sociallogin)
+        _read_confirmed(sociallogin)
         address = next((one.email for one in sociallogin.email_addresses if one.verified), "")
         if not is_allowed_address(address):
             return False
-        return (provider is not None and provider.sign_up) or _invitation(request) is not None
+        if provider is not None and provider.sign_up:
+            return True
+        invitation = _invitation(request)
+        if invitation is None or not invitation.address:
+            return invitation is not None
+        return invitation.address.casefold() in {one.email.casefold() for one in sociallogin.email_addresses}
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        _read_confirmed(sociallogin)
 
     def can_authenticate_by_email(self, login: SocialLogin, email: str) -> bool:
         """Return whether the account with this address is used: the provider may, and the account has confirmed it."""
-        if not super().can_authenticate_by_email(login, email):
+        _read_confirmed(login)
+        confirmed = {one.email for one in login.email_addresses if one.verified}
+        if email not in confirmed or not super().can_authenticate_by_email(login, email):
             return False
         return bool(EmailAddress.objects.filter(email__iexact=email, verified=True).exists())
 
@@ -73,6 +84,12 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         if not waits:
             request.session.pop(SESSION_KEY, None)
         return user
+
+
+def _read_confirmed(login: SocialLogin) -> None:
+    """Read whether addresses are confirmed: some providers write the words “true” and “false”."""
+    for one in login.email_addresses:
+        one.verified = one.verified is True or str(one.verified).lower() == "true"
 
 
 def _invitation(request: HttpRequest) -> Invitation | None:

@@ -36,15 +36,21 @@ def list_sessions(person: User) -> list[UserSession]:
     return list(found.order_by("-last_seen_at", "-pk")[:LISTED])
 
 
-def end_session(*, actor: User, request: HttpRequest, key: str) -> None:
-    """End one of the actor's sessions. Raises Hidden if it is none, or has ended."""
+def end_session(*, actor: User, request: HttpRequest, key: str) -> bool:
+    """End one of the actor's sessions; return whether it is the one of this request, which the caller ends.
+
+    Raises Hidden if it is none, or has ended.
+    """
     with transaction.atomic():
         number = int(key) if key.isascii() and key.isdigit() and len(key) < MAX_DIGITS else 0
         session = UserSession.objects.select_for_update().filter(user=actor, pk=number).first()
         if session is None:
             raise Hidden(_("This session has ended already."))
+        if session.session_key == request.session.session_key:
+            return True
         _end([session])
         log_security("session_ended", person=actor, actor=actor, request=request, sessions=1)
+    return False
 
 
 def end_other_sessions(*, actor: User, request: HttpRequest) -> int:

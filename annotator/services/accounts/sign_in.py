@@ -25,6 +25,11 @@ def is_known_device(request: HttpRequest, login: str) -> bool:
     return any(_mark(person) == known[person.public_id] for person in people)
 
 
+def has_signed_in_here(request: HttpRequest, person: User) -> bool:
+    """Return whether the person has signed in from this browser before, with whatever password."""
+    return person.public_id in dict(_read_device(request))
+
+
 def remember_device(request: HttpRequest, response: HttpResponse, person: User) -> None:
     """Remember that ``person`` has signed in from this browser."""
     others = [(public_id, mark) for public_id, mark in _read_device(request) if public_id != person.public_id]

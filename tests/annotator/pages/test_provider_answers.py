@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 
 from annotator.config.providers import IdentityProvider
@@ -146,3 +147,35 @@ def test_odd_configurations_are_an_outage(lab: Callable[..., Provider], configur
     response = Client().post("/sign-in/lab/")
     assert response.status_code == 503
     assert "The lab does not respond" in response.content.decode()
+
+
+def test_a_word_is_no_confirmation(lab: Callable[..., Provider]) -> None:
+    provider = lab(link_by_email=True, sign_up=True)
+    person = make_user("ida", email="lena@example.org")
+    EmailAddress.objects.create(user=person, email="lena@example.org", verified=True, primary=True)
+    provider.person = LENA | {"email_verified": "false"}
+    sign_in(client := Client())
+    assert who(client) != "ida"
+    provider.person = LENA | {"email_verified": "true"}
+    sign_in(other := Client())
+    assert who(other) == "ida"
+
+
+def test_an_account_is_connected_to_the_person_who_is_signed_in(lab: Callable[..., Provider]) -> None:
+    lab()
+    person = make_user("ida")
+    client = Client()
+    client.force_login(person)
+    assert sign_in(client).status_code == 302
+    assert [one.user for one in SocialAccount.objects.all()] == [person]
+
+
+def test_a_link_for_one_address_makes_no_account_for_another(lab: Callable[..., Provider], team: Team) -> None:
+    lab()
+    _, tied = create_invitation(
+        actor=team.administrator, project=team.project, roles=[Role.ANNOTATOR], address="ida@example.org"
+    )
+    client = Client()
+    client.post(f"/invitation/{tied}/")
+    sign_in(client)
+    assert who(client) == ""

@@ -80,7 +80,7 @@ def test_an_app_is_asked_for_at_sign_in_and_each_code_works_once(client: Client,
         other.post(f"{FACTORS}authenticate/", {"code": code})
         return other
 
-    used = code_of(secret)
+    used = code_of(secret, 1)
     assert is_signed_in(enter(used))
     assert not is_signed_in(enter(used))
     assert is_signed_in(enter(codes[0]))
@@ -92,18 +92,19 @@ def test_a_code_does_not_work_twice_while_its_time_is_not_over(
     client: Client, person: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = set_up_app(client)
-    code = code_of(secret)
+    code = code_of(secret, 1)
     later = time.time() + 40
 
-    def enter() -> bool:
+    def enter(typed: str) -> bool:
         other = Client()
         sign_in(other)
-        other.post(f"{FACTORS}authenticate/", {"code": code})
+        other.post(f"{FACTORS}authenticate/", {"code": typed})
         return is_signed_in(other)
 
-    assert enter()
+    assert enter(code)
     monkeypatch.setattr(time, "time", lambda: later)
-    assert not enter()
+    assert not enter(code)
+    assert not enter(f"{code[:3]}-{code[3:]}")
 
 
 def test_an_open_session_can_not_be_used_to_guess_the_password(client: Client, person: User) -> None:

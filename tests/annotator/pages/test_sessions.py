@@ -79,6 +79,9 @@ def test_sessions_are_shown_and_ended(person: User) -> None:
     assert (is_in(two), is_in(three), is_in(here)) == (False, False, True)
     assert [one.session_key for one in sessions.list_sessions(person)] == [here.session.session_key]
     assert kinds(person).count("session_ended") == 2
+    own = UserSession.objects.get(session_key=here.session.session_key)
+    assert here.post(f"{PAGE}{own.pk}/end/").status_code == 302
+    assert not is_in(here)
 
 
 @any_database

@@ -42,6 +42,14 @@ def test_groups_give_roles_and_take_back_only_those_that_they_gave(team: Team) -
     assert roles_in(project, person) == {Role.ADMINISTRATOR}
 
 
+def test_a_role_that_a_person_gives_too_stays(team: Team) -> None:
+    person, sso = make_user("lena"), provider(GroupRole("labels", team.project.slug, Role.ANNOTATOR))
+    apply_groups(person, sso, frozenset({"labels"}))
+    grant_role(actor=team.administrator, project=team.project, user=person, role=Role.ANNOTATOR)
+    apply_groups(person, sso, frozenset())
+    assert roles_in(team.project, person) == {Role.ANNOTATOR}
+
+
 def test_roles_in_an_archived_project_stay_as_they_are(team: Team) -> None:
     person, sso = make_user("lena"), provider(GroupRole("labels", team.project.slug, Role.ANNOTATOR))
     apply_groups(person, sso, frozenset({"labels"}))
