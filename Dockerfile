@@ -16,7 +16,7 @@ RUN pip install --no-cache-dir "uv==0.13.9"
 
 # Install packages before copying the code, so that a code change does not rebuild this layer.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --extra scoring
+RUN uv sync --frozen --no-dev --extra scoring --extra monitoring
 
 COPY . .
 # Embedded mode needs no database and no secret.

@@ -7,7 +7,15 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the address a request came from; for IPv6 the /64 network, which belongs to one person.
+    """Return the address a request came from; for IPv6 the /64 network, which belongs to one person."""
+    address = client_ip(request)
+    if address is None:
+        return ""
+    return str(ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else address)
+
+
+def client_ip(request: HttpRequest) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the full address a request came from; None if it is unknown.
 
     ``X-Forwarded-For`` is read from its end, up to the first address that is not a trusted proxy.
     """
@@ -19,9 +27,7 @@ def client_address(request: HttpRequest) -> str:
         if (before := _parsed(earlier)) is None:
             break
         address = before
-    if address is None:
-        return ""
-    return str(ipaddress.ip_network((address, 64), strict=False) if address.version == 6 else address)
+    return address
 
 
 def stored_address(request: HttpRequest) -> str:

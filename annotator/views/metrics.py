@@ -1,16 +1,19 @@
 """Metrics for Prometheus."""
 
-import ipaddress
+import logging
 
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from annotator.services.client_address import client_address
+from annotator.services.client_address import client_ip
 from annotator.services.operations.gauges import DatabaseGauges
 from annotator.services.operations.request_metrics import request_registry
+
+_LOG = logging.getLogger(__name__)
 
 
 @require_safe
@@ -21,7 +24,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponse("Not found\n", status=404, content_type="text/plain; charset=utf-8", headers=headers)
     gauges = CollectorRegistry()
     gauges.register(DatabaseGauges())
-    content = generate_latest(request_registry()) + generate_latest(gauges)
+    content = generate_latest(request_registry())
+    try:
+        content += generate_latest(gauges)
+    except DatabaseError:
+        # The counters of requests tell of the outage.
+        _LOG.warning("the gauges of the database are missing in the metrics: it does not respond")
     return HttpResponse(content, content_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
 
 
@@ -30,9 +38,5 @@ def _may_scrape(request: HttpRequest) -> bool:
     said = request.headers.get("Authorization", "")
     if settings.METRICS_TOKEN and constant_time_compare(said, f"Bearer {settings.METRICS_TOKEN}"):
         return True
-    address = client_address(request)
-    if not address:
-        return False
-    # For IPv6 it is a network of /64: its first address stands for it.
-    first = ipaddress.ip_network(address).network_address
-    return any(first in allowed for allowed in settings.METRICS_ADDRESSES)
+    address = client_ip(request)
+    return address is not None and any(address in allowed for allowed in settings.METRICS_ADDRESSES)

@@ -202,6 +202,12 @@ class RateMiddleware(_Middleware):
             response = refuse_for_now(request, refusal)
         else:
             response = self.get_response(request)
+            if not standings(request):
+                # A program without a token that works: whatever else it sends, its address counts.
+                try:
+                    limit_address(request)
+                except TooMany as refusal:
+                    response = refuse_for_now(request, refusal)
         if is_api and (counted := standings(request)):
             # Fields of draft-ietf-httpapi-ratelimit-headers.
             policies = (f'"{one.kind}";q={one.rate.count};w={one.rate.seconds}' for one in counted)

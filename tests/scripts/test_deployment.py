@@ -147,7 +147,7 @@ def test_long_running_services_tell_their_health(compose):
 
 def test_every_service_has_limits_and_few_rights(compose):
     for name, service in compose["services"].items():
-        assert {"mem_limit", "cpus", "pids_limit"} <= set(service), name
+        assert {"mem_limit", "cpu_shares", "pids_limit"} <= set(service), name
         assert service["security_opt"] == ["no-new-privileges:true"]
         if name != "postgres":
             assert (service["read_only"], service["cap_drop"]) == (True, ["ALL"]), name
@@ -177,7 +177,8 @@ def test_secrets_are_files_and_not_in_the_environment(compose, tmp_path):
 def test_keys_of_services_are_those_of_the_compose_specification(compose):
     """A misspelt key would be refused by docker compose, which may be missing here."""
     known = (
-        "build cap_add cap_drop command cpus depends_on environment healthcheck image init logging mem_limit networks "
+        "build cap_add cap_drop command cpu_shares depends_on environment healthcheck image init logging mem_limit "
+        "networks "
         "network_mode pids_limit ports read_only restart secrets security_opt shm_size stop_grace_period tmpfs user "
         "volumes"
     )

@@ -18,9 +18,8 @@ def render(**values):
     texts = [text for name, text in rendered.items() if name.endswith(".yaml")]
     manifests = [one for text in texts for one in yaml.safe_load_all(text) if one]
     for manifest in manifests:
-        if manifest["kind"] != "ServiceMonitor":
-            for version in VERSIONS:
-                kubernetes_validate.validate(manifest, version, strict=True)
+        for version in VERSIONS:
+            kubernetes_validate.validate(manifest, version, strict=True)
     return manifests
 
 
@@ -29,13 +28,12 @@ def test_chart_is_valid_with_and_without_its_options():
     assert [one for one in report["messages"] if one["severity"] > 1] == report["errors"] == []
     more = render(
         web={"autoscaling": {"enabled": True}},
-        serviceMonitor={"enabled": True},
         files={"existingClaim": "mine"},
         image={"digest": f"sha256:{'0' * 64}"},
         settings={"LOG_LEVEL": "INFO"},
     )
     less = render(ingress={"enabled": False}, networkPolicy={"enabled": False})
-    optional = {"HorizontalPodAutoscaler", "ServiceMonitor", "Ingress", "NetworkPolicy"}
+    optional = {"HorizontalPodAutoscaler", "Ingress", "NetworkPolicy"}
     assert optional <= {one["kind"] for one in more}
     assert not optional & {one["kind"] for one in less}
     for wrong in ({"host": "https://a"}, {"web": {"replicas": 0}}, {"redisUrl": "redis"}, {"unknown": 1}):

@@ -329,7 +329,8 @@ def _claim(job_id: int, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Run
 
 def _has_room_for(job_id: int) -> bool:
     """Return whether the disk has its reserve, if the job writes large files. If not, the job's page says so."""
-    if has_room():
+    # A cancelled job ends as soon as it runs.
+    if has_room() or JobCancellation.objects.filter(job=job_id).exists():
         return True
     writers = [name for name, kind in _KINDS.items() if kind.writes_files]
     why = message(
@@ -353,7 +354,11 @@ def _may_start(job_id: int, heartbeat_timeout: timedelta) -> bool:
     before = Q(state=JobState.RUNNING)
     if job.state == JobState.RUNNING:
         before &= ~_heartbeat_expired(heartbeat_timeout)
-    return not _untrusted_jobs().filter(before, requester=job.requester_id).exclude(pk=job_id).exists()
+    others = _untrusted_jobs().filter(before, requester=job.requester_id).exclude(pk=job_id)
+    # No job waits for one that waits for the disk.
+    writers = [name for name, kind in _KINDS.items() if kind.writes_files]
+    waits = Q(kind__in=writers, error_message__isnull=False) & _heartbeat_expired(heartbeat_timeout)
+    return not others.exclude(waits).exists()
 
 
 def lock_requester(person: int) -> None:

@@ -65,7 +65,10 @@ def _database() -> dict[str, str]:
         parts["beat"] = _beat(heard)
     else:
         parts["workers"] = _workers(heard)
-    return parts | {name: _queue(name, moment) for name, moment in zip(others, since, strict=True)}
+    # A job may wait for another one of its person, or for the disk: a worker that lives takes it then.
+    served = {name for queues in alive for name in queues}
+    late_queues = {name: moment for name, moment in zip(others, since, strict=True) if name not in served}
+    return parts | {name: _queue(name, moment) for name, moment in late_queues.items()}
 
 
 def _behind(database: BaseDatabaseWrapper) -> str:

@@ -19,7 +19,7 @@ def _workers(now: datetime) -> int:
 def _counters(now: datetime) -> int:
     """Remove folders in which no process has counted for a week (``annotator.config.settings.monitoring``)."""
     before, count = (now - timedelta(days=7)).timestamp(), 0
-    for folder in (Path(settings.DATA_DIR) / "metrics").glob("*"):
+    for folder in Path(settings.METRICS_DIR).glob("*"):
         if max(path.stat().st_mtime for path in (folder, *folder.iterdir())) < before:
             shutil.rmtree(folder, ignore_errors=True)
             count += 1

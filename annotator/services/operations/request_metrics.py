@@ -5,6 +5,7 @@ The processes write to files of one folder, which ``PROMETHEUS_MULTIPROC_DIR`` n
 """
 
 import os
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -34,6 +35,10 @@ def request_registry() -> CollectorRegistry:
     """Return the counters of all processes of this web server."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return _registry
+    folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+    # A server without requests is still used: its folder is not forgotten.
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.touch()
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return registry

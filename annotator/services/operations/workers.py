@@ -22,7 +22,7 @@ INTERVAL = 30
 #: A worker without a report for this long has stopped, or can't reach the database.
 SILENT = timedelta(seconds=100)
 #: Queues whose jobs may run untrusted code.
-_WITH_CODE = {"untrusted", "models"}
+_WITH_CODE = {"imports", "untrusted", "models"}
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Reporter:
 
     def _run(self) -> None:
         if _WITH_CODE & set(self.row["queues"]):
-            self.row |= _walls()
+            self._try(lambda: self.row.update(_walls()))
         while True:
             self._try(self.report)
             if self.stopped.wait(INTERVAL):
@@ -57,7 +57,8 @@ class Reporter:
     def _try(self, write: Any) -> None:
         try:
             write()
-        except DatabaseError as error:
+        except Exception as error:
+            # Whatever it is, the next report follows: without reports, the worker counts as stopped.
             _LOG.warning("the worker could not report itself: %s", error)
         finally:
             # Not kept open between reports: children that are forked meanwhile would inherit it.

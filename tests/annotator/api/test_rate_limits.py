@@ -88,3 +88,11 @@ def test_without_redis_each_process_counts_for_itself(caplog: pytest.LogCaptureF
     counts, limit = Counts("redis://127.0.0.1:1/0"), Limited("person", "1", Rate(1, 3600))
     assert [counts.count([limit])[0].admitted for _ in range(2)] == [True, False]
     assert caplog.text.count("Redis does not respond") == 1
+
+
+@pytest.mark.django_db
+def test_a_header_that_is_no_token_counts_for_the_address(settings):
+    settings.RATE_LIMITS = {"token": None, "person": None, "address": Rate(3, 3600)}
+    for authorization in ("Basic x", "", "Bearer x"):
+        client = Client(REMOTE_ADDR=f"203.0.113.{len(authorization)}", headers={"Authorization": authorization})
+        assert [client.get("/api/projects/").status_code for _ in range(5)][-2:] == [429, 429], authorization
