@@ -63,7 +63,11 @@ let lost = null; // the field that the focus was taken from last
 let lostAt = -Infinity;
 let leavingUntil = -Infinity; // until when a move of the focus is the person's
 
-const fieldOf = (element) => element?.closest?.(TYPING) ?? null;
+// A field of a dialog that has just been closed keeps the focus until the next frame, but takes no keys any more.
+const fieldOf = (element) => {
+  const found = element?.closest?.(TYPING) ?? null;
+  return found?.closest("dialog:not([open])") ? null : found;
+};
 
 // The browser moves the focus before it does anything else, but closes a popover a little after Escape.
 const ESCAPE_MILLISECONDS = 200;

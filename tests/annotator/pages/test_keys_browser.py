@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from annotator.services.accounts.key_settings import change_keys
 from annotator.services.projects import publish_guideline
 from tests.annotator.pages.draft_site import DRAFT
-from tests.factories import adopt_c3, begin, make_dialogue, make_team
+from tests.factories import adopt_c3, begin, make_dialogue, make_team, make_user
 
 pytestmark = pytest.mark.browser
 
@@ -116,3 +116,19 @@ def test_the_list_of_keys_is_searched_and_shows_ones_own_keys(open_page, team, c
     page.get_by_label("Undo", exact=True).fill("f")
     page.get_by_role("button", name="Save").last.click()
     expect(page.get_by_role("alert")).to_contain_text("already the key of")
+
+
+def test_a_key_counts_as_soon_as_a_dialog_is_closed(open_page, transactional_db):
+    """Its search field keeps the focus until the browser draws the next frame."""
+    page = open_page(make_user())
+    page.goto("/projects/")
+    page.keyboard.press("?")
+    expect(page.locator("#shortcuts")).to_be_visible()
+    at_once = """() => {
+      const dialog = document.getElementById("shortcuts"), field = document.activeElement;
+      dialog.close();
+      const kept = document.activeElement === field;
+      const key = new KeyboardEvent("keydown", {key: "g", bubbles: true, cancelable: true});
+      return [field.matches("input"), kept, !field.dispatchEvent(key)];
+    }"""
+    assert page.evaluate(at_once) == [True, True, True]
