@@ -15,7 +15,7 @@ from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
 
 from annotator.core.concurrency import limited
-from annotator.errors import Hidden
+from annotator.errors import Hidden, TooMany
 from annotator.models import SecurityEvent, User
 from annotator.services.accounts.attempts import (
     OF_ONE_ADDRESS,
@@ -123,9 +123,17 @@ class InvitationAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
         return absolute_url(reverse("account_confirm_email", args=[emailconfirmation.key]))
 
-    def should_send_confirmation_mail(self, request: HttpRequest, email_address: EmailAddress, signup: bool) -> bool:
-        address = client_address(request)
-        return not count_attempt(what="confirm an address", name=email_address.email, address=address)
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        """Send the mail, unless several have gone to this address a short time ago, whoever asked for them.
+
+        At sign-in, an earlier mail has a link that works. On the page of the address, this raises TooMany.
+        """
+        email = emailconfirmation.email_address.email
+        seconds = count_attempt(what="confirm an address", name=email, address="")
+        if not seconds:
+            super().send_confirmation_mail(request, emailconfirmation, signup)
+        elif request.user.is_authenticated:
+            raise TooMany(_too_often(seconds), retry_after=seconds)
 
     def send_account_already_exists_mail(self, email: str) -> None:
         link = absolute_url(reverse("account_reset_password"))
@@ -170,23 +178,26 @@ def _login_of(credentials: dict[str, Any]) -> str:
 
 def require_attempt(*, what: str, name: str, address: str) -> None:
     """Count an attempt at ``what``. Raises ValidationError if it comes too soon after others."""
-    seconds = count_attempt(what=what, name=name, address=address)
-    if not seconds:
-        return
+    if seconds := count_attempt(what=what, name=name, address=address):
+        raise ValidationError(_too_often(seconds))
+
+
+def _too_often(seconds: int) -> str:
+    """Return the sentence that asks to wait."""
     if seconds < 100:
         sentence = ngettext(
             "Too many attempts. Wait %(count)d second and try again.",
             "Too many attempts. Wait %(count)d seconds and try again.",
             seconds,
         )
-        raise ValidationError(sentence % {"count": seconds})
+        return sentence % {"count": seconds}
     minutes = -(-seconds // 60)
     sentence = ngettext(
         "Too many attempts. Wait %(count)d minute and try again.",
         "Too many attempts. Wait %(count)d minutes and try again.",
         minutes,
     )
-    raise ValidationError(sentence % {"count": minutes})
+    return sentence % {"count": minutes}
 
 
 def demo_people() -> list[User]:

@@ -209,6 +209,19 @@ def test_a_new_address_counts_when_it_is_confirmed(client: Client, person: User)
 
 
 @mailing
+def test_a_mailbox_is_not_flooded(client: Client, person: User) -> None:
+    client.force_login(person)
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    client.post("/accounts/email/", {"email": "victim@example.org", "action_add": "1"})
+    again = {"email": "victim@example.org", "action_send": ""}
+    answers = [client.post("/accounts/email/", again) for _ in range(12)]
+    assert answers[0].status_code == 302
+    assert answers[-1].status_code == 429
+    assert "Too many attempts" in answers[-1].content.decode()
+    assert sum(one.to == ["victim@example.org"] for one in mails()) <= 6
+
+
+@mailing
 def test_an_invitation_for_one_address_waits_until_it_is_confirmed(client: Client, team: Team, person: User) -> None:
     _, secret = create_invitation(
         actor=team.administrator, project=team.project, roles=[Role.ANNOTATOR], address="amina@example.org"
