@@ -30,7 +30,7 @@ from annotator.presentation.components.frame_tags import register as frame_tags
 from annotator.presentation.components.jinja import kbd, macros, render
 from annotator.presentation.components.json_text import Piece, pretty_json
 from annotator.presentation.components.key_tags import register as key_tags
-from annotator.presentation.components.labels import label_of
+from annotator.presentation.components.labels import label_of, words_of
 from annotator.presentation.markdown import render_markdown
 from annotator.services.accounts.languages import texts_version
 from annotator.services.jobs.jobs import kind_title
@@ -68,7 +68,8 @@ def page_tabs(context: Context, setting: str) -> list[tuple[str, str, bool]]:
 @register.simple_tag
 def security_event(event: Any) -> str:
     """Return an event of the security log in words: ``{% security_event event %}``."""
-    details = ", ".join(str(value) for value in event.details.values() if value not in (None, ""))
+    shown = {name: words_of("role", str(value)) if name == "role" else value for name, value in event.details.items()}
+    details = ", ".join(str(value) for value in shown.values() if value not in (None, ""))
     words = _(KINDS[event.kind])
     return f"{words} ({details})" if details else words
 
