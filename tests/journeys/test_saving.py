@@ -420,20 +420,15 @@ def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(win
     """After typing and opening another place at once, the dialogue showed the text from before."""
     window = start_self_check(window_of, team)
     page, held = window.page, []
-
-    def hold(route):
-        if held:
-            route.continue_()
-        else:
-            held.append((route, route.fetch()))  # made before the edit is stored
-
     window.open_place(ANSWER)
     window.open_place("task t1")
-    page.route("**/work/*/?at=*", hold)
+    page.route("**/work/*/?at=*", lambda route: route.continue_() if held else held.append(route))
     with page.expect_request("**/work/*/?at=*"):
         window.chat.get_by_role("link", name=f"Edit {ANSWER}", exact=True).evaluate("link => link.click()")
     message = page.get_by_label("User’s message")
     text = f"{message.input_value()} And tomorrow?"
+    [route] = held
+    answer = route.fetch()  # made before the edit is stored
     with window.saving():
         # Not by hand: that would call off the other place.
         message.evaluate(
@@ -443,7 +438,6 @@ def test_a_place_that_was_asked_for_before_an_edit_was_stored_shows_the_edit(win
             }""",
             text,
         )
-    route, answer = held[0]
     route.fulfill(response=answer)
     expect(page.locator("#answer-text")).to_be_visible()
     expect(window.chat).to_contain_text("And tomorrow?")
