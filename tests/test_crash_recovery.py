@@ -6,8 +6,6 @@ says, and one in nine while it takes an import back. A few kills here;
 ``ASSAY_KILLS=100 pytest tests/test_crash_recovery.py`` makes it a hundred.
 """
 
-import http.client
-import json
 import os
 import random
 import signal
@@ -17,7 +15,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
@@ -26,7 +23,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotator.models import Dialogue, Job, User
+from annotator.models import Dialogue, Job
 from annotator.services.accounts.tokens import create_token
 from annotator.services.jobs import jobs
 from benchmark.models import ImportBatch
@@ -34,6 +31,7 @@ from benchmark.services.imports.report import report_path
 from reviews.models import Review
 from scripts.demo import listening_socket, web_command
 from scripts.supervisor import Supervisor
+from tests.api_colleagues import Colleague
 from tests.benchmark.conftest import as_lines, begin_import, candidates, fresh
 from tests.conftest import ROOT, not_tested
 from tests.consistency import assert_consistent, claimed_twice
@@ -55,53 +53,6 @@ ROUND = ("web", "backend", "taking back", "web", "backend", "worker", "web", "ba
 RECORDS = 1500
 #: One of the last of them, which is there before the file has been read to its end.
 HELD = 1200
-
-
-@dataclass
-class Colleague:
-    """One person's program: claims and approves, and notes what the server has acknowledged."""
-
-    person: User
-    token: str
-    slug: str
-    port: int
-    #: Public id of the review → (slot, verdict).
-    acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
-    #: Answers that no client should get, whatever is killed.
-    surprises: list[str] = field(default_factory=list)
-    statuses: Counter[int] = field(default_factory=Counter)
-
-    def work(self, stop: threading.Event) -> None:
-        """Until told to stop. A cut connection and a 503 are what a kill looks like from here: then again."""
-        while not stop.is_set():
-            connection = http.client.HTTPConnection("localhost", self.port, timeout=60)
-            try:
-                while not stop.is_set():
-                    self.review_one(connection)
-            except (OSError, http.client.HTTPException):
-                continue
-            finally:
-                connection.close()
-
-    def review_one(self, connection: http.client.HTTPConnection) -> None:
-        status, work = self.ask(connection, f"/api/projects/{self.slug}/claims/", {})
-        if status != 201:
-            return
-        body = {"token": work["token"], "verdict": "approve"}
-        status, review = self.ask(connection, f"/api/work/{work['slot']}/submit/", body)
-        if status == 201:
-            self.acknowledged[review["public_id"]] = (work["slot"], "approve")
-
-    def ask(self, connection: http.client.HTTPConnection, path: str, body: dict) -> tuple[int, dict]:
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        connection.request("POST", path, json.dumps(body), headers)
-        answer = connection.getresponse()
-        content = answer.read()
-        self.statuses[answer.status] += 1
-        # 204: nothing waits just now; 409: a colleague, or one's own lost answer, was quicker.
-        if answer.status not in (201, 204, 409, 503):
-            self.surprises.append(f"{path} answered {answer.status}: {content[:300]!r}")
-        return answer.status, json.loads(content) if answer.status == 201 else {}
 
 
 @pytest.fixture

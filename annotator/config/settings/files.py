@@ -21,3 +21,6 @@ STORAGES = {
 PROJECT_QUOTA_MB = env.integer("PROJECT_QUOTA_MB", default=0)
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False
 WHITENOISE_USE_FINDERS = env.boolean("ASSAY_PLAIN_STATIC", default=False)
+
+# Keys with which backups are encrypted; blank: they are not.
+BACKUP_KEY = env.text("BACKUP_KEY")
