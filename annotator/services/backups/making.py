@@ -118,7 +118,7 @@ class _Files:
                 content = known.content if known is not None and self._is_same(known, state) else None
                 if content is None:
                     content = self._backups.store_object(path, self._keys, self._objects)
-                    self.new_bytes += 0 if content.place in self._objects else content.stored_bytes
+                    self.new_bytes += 0 if content is self._objects.get(content.place) else content.stored_bytes
                     self._objects[content.place] = content
             except FileNotFoundError:
                 # Deleted a moment ago.
