@@ -31,9 +31,12 @@ RUN ASSAY_MODE=embedded ASSAY_DATA=/tmp/assay STATIC_ROOT=/opt/assay/staticfiles
 FROM ${PYTHON}
 
 ARG SOURCE_DATE_EPOCH
+# PostgreSQL's own programs read and write backups. They must be as new as the server.
+RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-client \
+    && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log /var/log/alternatives.log /var/cache/*
 RUN groupadd --gid 10001 assay \
     && useradd --uid 10001 --gid assay --home-dir /data --no-create-home --shell /usr/sbin/nologin assay \
-    && install --directory --owner assay --group assay /data
+    && install --directory --owner assay --group assay /data /backups
 
 COPY --from=build /opt/assay /opt/assay
 

@@ -16,7 +16,7 @@ from scripts.private_services import free_port, port_is_open, running_server
 ROOT = Path(__file__).resolve().parents[2]
 REQUIRED = {"ASSAY_HOST"}
 WORKERS = {"worker", "imports", "untrusted", "models"}
-APPLICATION = {"migrate", "web", "beat", *WORKERS}
+APPLICATION = {"migrate", "web", "beat", "backup", *WORKERS}
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,12 @@ def test_example_names_what_is_required_and_fills_in_nothing():
 
 def test_application_runs_in_server_mode_with_one_environment(compose):
     environments = [dict(compose["services"][name]["environment"]) for name in sorted(APPLICATION)]
-    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 3
+    backup = dict(compose["services"]["backup"]["environment"])
+    environments.remove(backup)
+    # Around a pooler.
+    assert backup.pop("BACKUP_KEY_FILE") == "${BACKUP_KEY_FILE:-}"
+    assert backup | {name: environments[0][name] for name in ("DATABASE_URL", "DATABASE_POOLER")} == environments[0]
+    assert [one.pop("ASSAY_SANDBOX", None) for one in environments].count(None) == len(APPLICATION) - 4
     assert all(environment == environments[0] for environment in environments)
     assert environments[0]["ASSAY_MODE"] == "server"
     assert "ASSAY_DEMO" not in environments[0]
@@ -67,6 +72,7 @@ def test_every_setting_that_the_documentation_names_reaches_the_application(comp
     fixed = {"ASSAY_HTTPS", "ASSAY_DEMO", "EMAIL_FILE_PATH", "STATIC_ROOT"}
     # Secrets are files.
     fixed |= {"SECRET_KEY", "DATABASE_PASSWORD", "REDIS_PASSWORD"}
+    named -= {"BACKUP_KEY", "BACKUP_KEY_FILE"} & set(compose["services"]["backup"]["environment"]) | {"BACKUP_KEY"}
     assert named - fixed - set(compose["services"]["web"]["environment"]) == set()
 
 
@@ -110,7 +116,8 @@ def test_what_is_named_is_declared(compose):
     for service in compose["services"].values():
         assert set(service.get("networks", ())) <= set(compose["networks"])
         assert set(service.get("depends_on", ())) <= set(compose["services"])
-        named = {volume.partition(":")[0] for volume in service.get("volumes", ())}
+        volumes = [re.sub(r"\$\{[A-Z_]+:-([^}]*)\}", r"\1", volume) for volume in service.get("volumes", ())]
+        named = {volume.partition(":")[0] for volume in volumes}
         assert {volume for volume in named if not volume.startswith(".")} <= set(compose["volumes"])
         assert all((ROOT / volume).exists() for volume in named if volume.startswith("."))
 
@@ -162,12 +169,13 @@ def test_secrets_are_files_and_not_in_the_environment(compose, tmp_path):
     subprocess.run([script], check=True, capture_output=True)
     made = {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
     assert {f"./deploy/secrets/{name}" for name in made} == {one["file"] for one in compose["secrets"].values()}
+    assert made.pop("backup_key") == ""
     assert len(set(made.values())) == 3
     assert all(re.fullmatch("[0-9a-f]{96}", text) for text in made.values())
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     # A second run changes nothing.
     subprocess.run([script], check=True, capture_output=True)
-    assert made == {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
+    assert made | {"backup_key": ""} == {file.name: file.read_text() for file in (tmp_path / "secrets").iterdir()}
     for service in compose["services"].values():
         files = {key: value for key, value in service.get("environment", {}).items() if key.endswith("_FILE")}
         used = {value.rpartition("/")[2] for value in files.values() if value.startswith("/run/secrets/")}

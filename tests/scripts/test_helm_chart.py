@@ -35,8 +35,21 @@ def test_chart_is_valid_with_and_without_its_options():
     less = render(ingress={"enabled": False}, networkPolicy={"enabled": False})
     optional = {"HorizontalPodAutoscaler", "Ingress", "NetworkPolicy"}
     assert optional <= {one["kind"] for one in more}
+    direct = {"enabled": True, "existingClaim": "safe", "databaseUrl": "postgres://a@b/c"}
+    [backup] = [one for one in render(backup=direct, settings={"DATABASE_POOLER": "yes"}) if one["kind"] == "CronJob"]
+    [container] = backup["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    variables = {one["name"]: one["value"] for one in container["env"]}
+    assert len(variables) == len(container["env"])
+    assert (variables["DATABASE_URL"], "DATABASE_POOLER" in variables) == ("postgres://a@b/c", False)
+    assert container["command"][-1] == "--keep-monthly=12"
     assert not optional & {one["kind"] for one in less}
-    for wrong in ({"host": "https://a"}, {"web": {"replicas": 0}}, {"redisUrl": "redis"}, {"unknown": 1}):
+    for wrong in (
+        {"host": "https://a"},
+        {"web": {"replicas": 0}},
+        {"redisUrl": "redis"},
+        {"unknown": 1},
+        {"backup": {"enabled": True}},
+    ):
         with pytest.raises(helm_python.HelmError):
             render(**wrong)
 

@@ -30,7 +30,7 @@ capabilities: {drop: [ALL]}
 
 {{- define "assay.environment" -}}
 - {name: SECRET_KEY_FILE, value: /run/secrets/assay/secret_key}
-- {name: DATABASE_URL, value: {{ .Values.databaseUrl | quote }}}
+- {name: DATABASE_URL, value: {{ .databaseUrl | default .Values.databaseUrl | quote }}}
 - {name: DATABASE_PASSWORD_FILE, value: /run/secrets/assay/postgres_password}
 - {name: REDIS_URL, value: {{ .Values.redisUrl | quote }}}
 - {name: REDIS_PASSWORD_FILE, value: /run/secrets/assay/redis_password}
@@ -40,7 +40,9 @@ capabilities: {drop: [ALL]}
 - {name: TRUSTED_PROXIES, value: "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7"}
 - {name: TMPDIR, value: /data/uploads}
 {{- range $name, $value := .Values.settings }}
+{{- if not (and $.databaseUrl (eq $name "DATABASE_POOLER")) }}
 - {name: {{ $name }}, value: {{ $value | quote }}}
+{{- end }}
 {{- end }}
 {{- end }}
 
