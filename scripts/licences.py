@@ -61,6 +61,7 @@ READ_IN_FILES = {
     "fido2": ("BSD-2-Clause AND Apache-2.0 AND MPL-2.0", "COPYING, COPYING.APLv2 and COPYING.MPLv2"),
     "jinja2": ("BSD-3-Clause", "LICENSE.txt"),
     "prompt-toolkit": ("BSD-3-Clause", "LICENSE"),
+    "pyrage": ("MIT", "LICENSE"),
     "python-dateutil": ("Apache-2.0 OR BSD-3-Clause", "LICENSE"),
     "qrcode": ("BSD-3-Clause AND MIT", "LICENSE"),
     "rouge": ("Apache-2.0", "LICENSE"),
