@@ -8,6 +8,7 @@ from annotator.services.accounts.password_mails import mail_new_password
 from annotator.services.integrity import checkpoints
 from annotator.services.jobs import jobs, periodic_tasks, retention
 from annotator.services.jobs.jobs import run_job
+from annotator.services.jobs.periodic_tasks import periodic_task
 from annotator.services.notices import digests
 from annotator.services.operations import sizes
 from annotator.services.webhooks import sending
@@ -37,38 +38,38 @@ def resume_jobs() -> None:
     periodic_tasks.note_run(periodic_tasks.PULSE, {"folder": periodic_tasks.folder_mark()})
 
 
-@shared_task(name="annotator.tasks.write_checkpoints")
+@periodic_task("annotator.tasks.write_checkpoints")
 def write_checkpoints() -> None:
     """Write a checkpoint for every project with new events."""
     checkpoints.write_checkpoints()
 
 
-@shared_task(name="annotator.tasks.send_digests")
+@periodic_task("annotator.tasks.send_digests")
 def send_digests() -> None:
     """Send the daily mails that are due."""
     digests.send_due_digests()
 
 
-@shared_task(name="annotator.tasks.send_webhooks")
+@periodic_task("annotator.tasks.send_webhooks")
 def send_webhooks() -> None:
     """Send the messages to webhooks that are due."""
     sending.send_due()
 
 
-@shared_task(name="annotator.tasks.forget_old_attempts")
+@periodic_task("annotator.tasks.forget_old_attempts")
 def forget_old_attempts() -> None:
     """Remove counted attempts without effect."""
     attempts.forget_old_attempts()
 
 
-@shared_task(name="annotator.tasks.note_sizes")
+@periodic_task("annotator.tasks.note_sizes")
 def note_sizes() -> None:
     """Write how much is stored, once a day."""
     if not sizes.has_todays_sizes():
         sizes.note_sizes()
 
 
-@shared_task(name="annotator.tasks.tidy_up")
+@periodic_task("annotator.tasks.tidy_up")
 def tidy_up() -> None:
     """Apply the retention rules."""
     retention.tidy_up()

@@ -20,6 +20,7 @@ from annotator.views import (
     security_log,
     sessions,
     site,
+    updates,
     webhooks,
 )
 
@@ -29,6 +30,9 @@ urlpatterns = [
     path("metrics", metrics.metrics, name="metrics"),
     path("operator/operations/", operations.operations, name="operator-operations"),
     path("operator/operations/<str:public_id>/retry/", operations.retry, name="operator-operations-retry"),
+    path("operator/updates/", updates.update_page, name="operator-updates"),
+    path("operator/updates/maintenance/", updates.maintenance_change, name="operator-updates-maintenance"),
+    path("changes/", updates.change_list, name="change-list"),
     path("jsi18n/", languages.script_texts, name="javascript-catalog"),
     path("language/", languages.language_settings, name="language-settings"),
     path("theme/", site.set_theme, name="theme"),

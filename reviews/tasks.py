@@ -1,7 +1,6 @@
 """Celery tasks for review work. Transitions do everything that must be exact; tasks clean up."""
 
-from celery import shared_task
-
+from annotator.services.jobs.periodic_tasks import periodic_task
 from reviews.services.assignments.plans import JOB as _PLANS
 from reviews.services.queue.absence import release_slots_of_former_members
 from reviews.services.queue.claims import expire_overdue
@@ -18,7 +17,7 @@ JOBS = (_PLANS,)
 MAX_PORTIONS = 50
 
 
-@shared_task(name="reviews.tasks.tidy_claims")
+@periodic_task("reviews.tasks.tidy_claims")
 def tidy_claims() -> None:
     """Reopen expired claims, and slots reserved for people who have left, are paused or away; delete old forms."""
     expire_overdue()
@@ -26,7 +25,7 @@ def tidy_claims() -> None:
     release_slots_of_former_members()
 
 
-@shared_task(name="reviews.tasks.fold_counts")
+@periodic_task("reviews.tasks.fold_counts")
 def fold_counts() -> None:
     """Count finished work, and notify about stages in which reviewers disagree too often."""
     if fold():
@@ -36,19 +35,19 @@ def fold_counts() -> None:
         watch_all_discrepancies()
 
 
-@shared_task(name="reviews.tasks.rewind_cursors")
+@periodic_task("reviews.tasks.rewind_cursors")
 def rewind_cursors() -> None:
     """Let each person's next claim search its queues from the start once."""
     rewind()
 
 
-@shared_task(name="reviews.tasks.draw_samples")
+@periodic_task("reviews.tasks.draw_samples")
 def draw_samples() -> None:
     """Draw a sample wherever no more items can enter the population."""
     draw_where_upstream_is_done()
 
 
-@shared_task(name="reviews.tasks.verify_waiting")
+@periodic_task("reviews.tasks.verify_waiting")
 def verify_waiting() -> None:
     """Verify dialogues that waited for their toolset."""
     verify_all_waiting()

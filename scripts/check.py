@@ -50,6 +50,7 @@ def checks(scratch: Path) -> list[Check]:
         Check("JavaScript types", ("-m", "deno", "check", "--quiet", "static/app", "tests/javascript"), deno),
         Check("import contracts", ("-c", "from importlinter.cli import lint_imports_command as run; run()")),
         Check("migrations", (manage, "makemigrations", "--check", "--dry-run"), embedded),
+        Check("migration rules", ("-m", "scripts.migration_rules"), embedded),
         Check("translations", ("-m", "scripts.translations", "--check")),
         Check("licences", ("-m", "scripts.licences", "--check")),
         Check("vendored files", ("scripts/vendor.py", "check")),

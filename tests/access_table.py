@@ -1,6 +1,9 @@
 """The expected status of every address for everybody; ``tests/test_access_matrix.py`` checks it."""
 
+from collections.abc import Iterator
 from typing import Any
+
+from django.urls import URLPattern, URLResolver, get_resolver
 
 #: Columns of each half of the table. Deactivated people get what anonymous visitors get.
 VISITORS = ("anonymous", "outsider", "neighbour", "annotator", "colleague", "senior", "administrator", "operator")
@@ -317,6 +320,9 @@ metrics                               404 404 404 404 404 404 404 404   405 405 
 key-settings                          in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
 operator-operations                   in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-operations-retry             in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
+operator-updates                      in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+operator-updates-maintenance          in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
+change-list                           in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
 operator-project-list                 in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-project-quota                in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
 palette                               in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
@@ -471,6 +477,7 @@ OPEN_TO_ALL = {
     "livez",
     "metrics",
     "api-docs",
+    "change-list",
     "api-list-export",
     "api-notice-list",
     "api-notice-settings",
@@ -741,6 +748,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "api-erratum-report-list": {"item": "none", "text": "The city is wrong."},
     "erratum-decide": {"severity": "minor", "reason": "The city is wrong."},
     "operator-person-change": {"action": "end-sessions"},
+    "operator-updates-maintenance": {"action": "end"},
     "api-comment-edit": {"text": "Is this one request?"},
     "comment-edit": {"text": "Is this one request?"},
     "api-example-list": {"dialogue": "$dialogue", "comment": "Every value has its source."},
@@ -854,3 +862,12 @@ def _read(table: str) -> dict[tuple[str, str], dict[str, str]]:
 
 
 EXPECTED = _read(_TABLE)
+
+
+def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
+    """Every address of the application."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from patterns(pattern)
+        else:
+            yield pattern

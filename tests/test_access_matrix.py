@@ -6,7 +6,6 @@ an address.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,12 +13,12 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.db import connection, transaction
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import reverse
 
 from annotator.models import Role
 from reviews.services.queue.claims import claim_slot
 from tests.access_project import ROLES, AccessProject, access, module_access
-from tests.access_table import BODIES, EXPECTED, IN_EVERY_PROJECT, OPEN_TO_ALL, PARAMETERS, SECRET_LINKS
+from tests.access_table import BODIES, EXPECTED, IN_EVERY_PROJECT, OPEN_TO_ALL, PARAMETERS, SECRET_LINKS, patterns
 from tests.factories import begin, give_role, make_dialogue, make_document, open_slot
 from tests.protective_headers import header_problems
 
@@ -32,15 +31,6 @@ SIGN_IN = "sign-in"
 #: Addresses of the API that take forms with files.
 FORMS = ("api-import-list", "api-prediction-list")
 ROLES_ON_POSTGRESQL = ("anonymous", "annotator", "senior", "administrator")
-
-
-def patterns(resolver: URLResolver | None = None) -> Iterator[URLPattern]:
-    """Every address of the application."""
-    for pattern in (resolver or get_resolver()).url_patterns:
-        if isinstance(pattern, URLResolver):
-            yield from patterns(pattern)
-        else:
-            yield pattern
 
 
 NAMES = sorted(str(pattern.name) for pattern in patterns())

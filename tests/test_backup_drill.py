@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from scripts.demo import NOT_INHERITED, listening_socket, web_command
@@ -77,6 +78,13 @@ class Installation:
         }
 
 
+def execute(url: str, statement: str) -> None:
+    """Run a statement as the superuser."""
+    folder, name = url.partition("@/")[2].rsplit("/", 1)
+    with psycopg.connect(host=folder, user="assay", dbname=name, autocommit=True) as server:
+        server.execute(statement)
+
+
 def until(ready: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
     while not ready():
@@ -93,6 +101,7 @@ def test_the_demo_is_backed_up_at_work_destroyed_and_restored(tmp_path: Path) ->
     with key.open("w") as out:
         subprocess.run([sys.executable, "manage.py", "new_backup_key"], cwd=ROOT, stdout=out, check=True)
     with private_postgresql(programs) as url:
+        execute(url, "CREATE EXTENSION pg_stat_statements")
         there = Installation(url, tmp_path / "data", key)
         there.run("migrate", "--verbosity=0")
         there.run("load_demo")
@@ -101,7 +110,10 @@ def test_the_demo_is_backed_up_at_work_destroyed_and_restored(tmp_path: Path) ->
     shutil.rmtree(there.data)
 
     with private_postgresql(programs) as url:
-        again = Installation(url, tmp_path / "elsewhere", key)
+        # Elsewhere, the application is no superuser, and operators have made an extension.
+        execute(url, "CREATE ROLE plain LOGIN; CREATE EXTENSION pg_stat_statements")
+        execute(url, "GRANT CREATE ON SCHEMA public TO plain")
+        again = Installation(url.replace("assay@", "plain@", 1), tmp_path / "elsewhere", key)
         restored = again.run("restore", folder)
         assert (restored["ok"], restored["problems"]) == (True, [])
         reviews, imports, _, people = again.run("shell", "--verbosity=0", "-c", STATE)
@@ -124,6 +136,9 @@ def test_the_demo_is_backed_up_at_work_destroyed_and_restored(tmp_path: Path) ->
         process.communicate()
         people = again.run("shell", "--verbosity=0", "-c", STATE)[3]
         assert "changed" in people or people == at_begin[3]
+        # What was restored can be backed up and restored again.
+        again.run("backup", tmp_path / "second")
+        assert again.run("restore", tmp_path / "second", "--replace")["ok"]
         assert again.run("restore", folder, "--replace")["ok"]
         assert again.run("shell", "--verbosity=0", "-c", STATE)[3] == at_begin[3]
 

@@ -20,7 +20,7 @@ from annotator.models.jobs import Job, JobCancellation, JobState, PeriodicTask
 from annotator.models.messages import MessageField
 from annotator.models.metadata import DialogueMetadata
 from annotator.models.notices import MAILED_BY_DEFAULT, Digest, Notice, NoticeKind, NoticeSettings
-from annotator.models.operations import DailySize, Worker
+from annotator.models.operations import DailySize, InstalledVersion, Worker
 from annotator.models.outdated import GuidelineChange, OutdatedDialogue
 from annotator.models.people import (
     ApiToken,

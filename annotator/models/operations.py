@@ -1,4 +1,4 @@
-"""What an installation knows about itself: its workers, and how much it has stored."""
+"""What an installation knows about itself: its workers, its versions, and how much it has stored."""
 
 from django.db import models
 from django.db.models import Q
@@ -28,6 +28,16 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class InstalledVersion(models.Model):
+    """A version of Assay that has migrated this database; see ``annotator.services.operations.updates``."""
+
+    version = models.CharField(max_length=40, unique=True)
+    installed_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.version
 
 
 class DailySize(models.Model):

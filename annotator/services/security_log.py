@@ -55,6 +55,8 @@ KINDS = {
     "account_deactivated": gettext_noop("Account deactivated"),
     "account_activated": gettext_noop("Account activated again"),
     "account_created": gettext_noop("Account created"),
+    "maintenance_began": gettext_noop("Maintenance began"),
+    "maintenance_ended": gettext_noop("Maintenance ended"),
 }
 
 

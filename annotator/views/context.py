@@ -15,17 +15,19 @@ from annotator.models import Project, User
 from annotator.services.access.permissions import MemberState, member_state
 from annotator.services.accounts.accounts import demo_people
 from annotator.services.notices.notices import unread_count
+from annotator.views.maintenance import maintenance_sentence
 
 #: Projects in the menu; the list of projects has the others.
 MAX_PROJECTS = 20
 
 
 def chrome(request: HttpRequest) -> dict[str, Any]:
-    """``theme``, ``demo``, ``unknown_filters``; on project pages ``project``, ``projects``, ``nav``, ``menu``."""
+    """For all pages, the theme, messages and so on; for those of a project, also the project and its navigation."""
     theme = request.COOKIES.get("theme", "auto")
     context: dict[str, Any] = {
         "theme": theme if theme in ("light", "dark") else "auto",
         "demo": settings.DEMO,
+        "maintenance": maintenance_sentence(),
         "unread_notices": 0,
         "unknown_filters": getattr(request, "unknown_filters", []),
     }

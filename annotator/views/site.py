@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotator.core.concurrency import limited
 from annotator.services.jobs.readiness import what_is_missing
 from annotator.views.errors import RETRY_AFTER
+from annotator.views.maintenance import maintenance_sentence
 from annotator.views.pages import PageRequest
 
 _NEVER_KEPT = {"Cache-Control": "no-store"}
@@ -62,8 +63,12 @@ def missing_parts() -> dict[str, str]:
 
 @require_safe
 def signed_in(request: HttpRequest) -> HttpResponse:
-    """Say whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop."""
-    return HttpResponse("yes" if request.user.is_authenticated else "no", content_type=_TEXT, headers=_NEVER_KEPT)
+    """Say whether somebody is signed in. A page asks before it sends a form, which the sign-in page would drop.
+
+    During maintenance, which would drop it too, the answer is its sentence.
+    """
+    answer = maintenance_sentence() or ("yes" if request.user.is_authenticated else "no")
+    return HttpResponse(answer, content_type=_TEXT, headers=_NEVER_KEPT)
 
 
 @require_POST

@@ -20,6 +20,7 @@ from annotator.core.scopes import Scope
 from annotator.errors import Hidden, Invalid
 from annotator.models import Dialogue, Project, ToolsetRevision, User
 from annotator.services.access.permissions import load_dialogue, load_project
+from annotator.services.maintenance import works_in_maintenance
 from annotator.services.toolsets.details import load_toolset, newest
 from benchmark.api import generation_serializers as shapes
 from benchmark.core.generation.cells import continued_name, default_name, draw_relations
@@ -159,6 +160,7 @@ class GenerationRelease(APIView):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+@works_in_maintenance
 class GenerationHeartbeat(APIView):
     """Keep your claim alive."""
 

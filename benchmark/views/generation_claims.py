@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 
 from annotator.errors import Conflict, DomainError
 from annotator.models import Project, Role, User
+from annotator.services.maintenance import works_in_maintenance
 from annotator.views.pages import PageRequest, project_page
 from benchmark.models import Generation
 from benchmark.services.generation import claims
@@ -39,6 +40,7 @@ def generation_next(request: PageRequest) -> HttpResponse:
     return redirect("generation", slug=project.slug, public_id=claim.generation.public_id)
 
 
+@works_in_maintenance
 @project_page
 @require_POST
 def generation_heartbeat(request: PageRequest, public_id: str) -> HttpResponse:

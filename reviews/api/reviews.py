@@ -23,6 +23,7 @@ from annotator.services.access.blindness import is_blind
 from annotator.services.access.permissions import load_project, roles_in
 from annotator.services.dialogues.changes_since import parts_changed_since
 from annotator.services.dialogues.suggestion_decisions import suggested_for
+from annotator.services.maintenance import works_in_maintenance
 from reviews.api import serializers as shapes
 from reviews.core.protocols import Stage, offered_verdicts
 from reviews.core.protocols.questions import WHOLE
@@ -96,6 +97,7 @@ class Submit(APIView):
         return Response(submitted_answer(review), status=status.HTTP_201_CREATED)
 
 
+@works_in_maintenance
 class Heartbeat(APIView):
     """Keep a claim alive."""
 

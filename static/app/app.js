@@ -94,17 +94,18 @@ addEventListener(
     const answer = await askWhetherSignedIn(person.dataset.signedIn);
     if (answer === "no") emit("toast", {tone: "bad", text: gettext("You are signed out, so nothing was sent. Sign in again in another window and continue here.")});
     else if (!answer) emit("toast", {tone: "bad", text: gettext("The server isn’t responding, so nothing was sent. Try again."), until: "connected"});
+    else if (answer !== "yes" && !form.matches("[data-in-maintenance]")) emit("toast", {tone: "bad", text: answer}); // what operators say
     else {
       allowed.add(form);
       form.requestSubmit(submitter);
       allowed.delete(form);
     }
-    setTimeout(() => asking.delete(form), answer === "no" || !answer ? 0 : DOUBLE_CLICK_MILLISECONDS);
+    setTimeout(() => asking.delete(form), answer === "yes" ? DOUBLE_CLICK_MILLISECONDS : 0);
   },
   true,
 );
 
-/** Return "yes" or "no", or "" if there is no answer in time: the user has pressed a button and is waiting. */
+/** Return "yes" or "no", what is said during maintenance, or "" if there is no answer in time: the user has pressed a button and is waiting. */
 async function askWhetherSignedIn(url) {
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), TIMEOUT_MILLISECONDS);
@@ -145,7 +146,11 @@ document.addEventListener("htmx:after:request", (event) => {
     event.preventDefault();
     // kept-forms.js marks what it will send again, and shows its own message.
     if (isLater && ctx.keptForm) return;
-    const words = status === 429 ? gettext("Too many requests. Wait a minute and try again.") : gettext("Server error. Try again.");
+    const words = raw.headers.has("Assay-Maintenance")
+      ? gettext("Maintenance: nothing can be changed for now. Try again later.")
+      : status === 429
+        ? gettext("Too many requests. Wait a minute and try again.")
+        : gettext("Server error. Try again.");
     emit("toast", {tone: "bad", text: isPage ? sentenceOf(ctx.text) : words});
   } else if (isPage && raw.redirected && ctx.sourceElement?.closest?.("form[data-keep]")) {
     // The form only saved itself: stay on the page and keep the input.

@@ -37,8 +37,8 @@
 //        [data-refusal] are removed when no refused edit is left.
 //   403, 404, 410  the claim is gone or the draft closed: sending stops, edits stay in this browser.
 //   A redirect to the sign-in page: sending stops until the user returns to this window or presses [data-save-retry].
-//   Anything else, or no answer: sent again after 2, 5, 15, 30, 60 … seconds (after 429: not before
-//   Retry-After has passed), when the connection returns, and when the user presses [data-save-retry].
+//   Anything else, or no answer: sent again after 2, 5, 15, 30, 60 … seconds (after 429 and in maintenance: not
+//   before Retry-After has passed, however much is edited meanwhile), when the connection returns, and when the user presses [data-save-retry].
 //
 // Edits that were not accepted are in localStorage under `assay.draft.ID.…` and are sent when the draft is next opened.
 // words.js keeps input that must not be sent yet, and that of forms that were not sent. The two use five events:
@@ -49,7 +49,7 @@
 //   assay:draft-moved  {version, crosses}   an edit of this page made the version; `crosses({op, anchor})` says whether
 //                                           another form shows the same place or a part of it
 
-import {crosses, EditQueue, ENDED, isUnanswered} from "./edit-queue.js";
+import {crosses, EditQueue, ENDED, isUnanswered, LATER} from "./edit-queue.js";
 import {isJson} from "./json.js";
 import {gettext, interpolate, ngettext} from "./translation.js";
 
@@ -203,8 +203,9 @@ document.addEventListener("htmx:after:request", (event) => {
     advance(version, edit);
   } else {
     const lost = [401, 403, 404, 410].includes(status) ? "lost" : "offline";
-    edit.outcome = ctx.response.raw.redirected ? "signed-out" : lost;
-    if (status === 429) edit.retryAfter = Number(headers.get("Retry-After")) || 0;
+    const inMaintenance = headers.has("Assay-Maintenance");
+    edit.outcome = ctx.response.raw.redirected ? "signed-out" : inMaintenance ? "maintenance" : lost;
+    if (status === 429 || inMaintenance) edit.retryAfter = Number(headers.get("Retry-After")) || 0;
     // A refusal names its target. A whole page cannot be shown here.
     if (status === 429 || status >= 500 || /^\s*<!doctype html/i.test(ctx.text)) event.preventDefault();
   }
@@ -397,7 +398,7 @@ function sendForm(form, submitter) {
 function allSaved(form) {
   return new Promise((resolve) => {
     const look = () => {
-      const stuck = ["offline", "conflict", "refused", "unfinished", ...ENDED].includes(queue.state);
+      const stuck = ["conflict", "refused", "unfinished", ...LATER, ...ENDED].includes(queue.state);
       if (queue.edits.length && !stuck) return;
       document.removeEventListener("assay:save-state", look);
       resolve(!queue.edits.length && (form.method === "get" || !root()?.dataset.unfinished));
@@ -416,6 +417,7 @@ function statusText(state) {
     saved: queue.savedAt ? gettext("Saved %(time)s") : asLoaded ?? "",
     saving: gettext("Saving…"),
     offline: ngettext("Offline – %(count)s change kept in this browser", "Offline – %(count)s changes kept in this browser", count),
+    maintenance: ngettext("Maintenance – %(count)s change kept in this browser", "Maintenance – %(count)s changes kept in this browser", count),
     conflict: gettext("Conflict – choose which version to keep"),
     refused: gettext("Not saved – see the message next to the field"),
     unfinished: gettext("Not saved – invalid JSON"),
@@ -431,7 +433,7 @@ function show(next) {
     place.dataset.state = next;
     (place.querySelector("[data-save-text]") ?? place).textContent = text;
     const button = place.querySelector("[data-save-retry]");
-    if (button) button.hidden = !["offline", ...ENDED].includes(next);
+    if (button) button.hidden = ![...LATER, ...ENDED].includes(next);
     const link = place.querySelector("[data-save-sign-in]");
     if (link) link.hidden = next !== "signed-out";
     const {unfinished} = root()?.dataset ?? {};
@@ -455,7 +457,7 @@ addEventListener("online", () => queue.retry({reset: true}));
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) sendAll();
-  else if (["offline", "signed-out"].includes(queue.state)) queue.retry();
+  else if ([...LATER, "signed-out"].includes(queue.state)) queue.retry();
 });
 
 // A double click counts as one click, except on buttons that are pressed repeatedly.

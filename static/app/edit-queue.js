@@ -4,6 +4,7 @@
 const RETRY_SECONDS = [2, 5, 15, 30, 60];
 const PREFIX = "assay.draft.";
 export const ENDED = ["signed-out", "lost"]; // sending stops until the user acts
+export const LATER = ["offline", "maintenance"]; // sent again by itself
 
 const random = (parts) => crypto.getRandomValues(new Uint32Array(parts)).reduce((text, part) => text + part.toString(36), "");
 const isRefused = ({state}) => state === "refused";
@@ -26,7 +27,7 @@ export function crosses(one, other) {
  * @property {() => Storage} storage            throws if the browser denies access
  * @property {() => boolean} isOnline
  * @property {(edit: any) => Promise<unknown>} post   sends an edit and sets its `outcome`: saved, refused, conflict,
- *   offline or one of ENDED
+ *   one of LATER or one of ENDED
  * @property {(state: string) => void} show   shows the state of the queue
  * @property {() => void} forgetRefusals        removes the reasons of refusals, when no edit is refused any more
  * @property {() => boolean} isUnfinished       whether there is input that cannot be sent yet
@@ -39,7 +40,7 @@ export class EditQueue {
   edits = [];
   /** The edit that is being sent. */
   current = null;
-  /** saved, saving, offline, conflict, refused, unfinished or one of ENDED */
+  /** saved, saving, conflict, refused, unfinished, one of LATER or one of ENDED */
   state = "saved";
   /** When this page last saved something. @type {Date | undefined} */
   savedAt = undefined;
@@ -48,8 +49,11 @@ export class EditQueue {
   #failures = 0;
   #made = 0;
   #cancelRetry = () => {};
-  /** Seconds that the server asked to wait. */
+  /** The outcome after which it waits. */
+  #waits = "offline";
+  /** Seconds that the server asked to wait, and until when (in milliseconds since 1970). */
   #longer = 0;
+  #notBefore = 0;
 
   /** @param {Host} host */
   constructor(host) {
@@ -70,6 +74,7 @@ export class EditQueue {
   begin() {
     this.#cancelRetry();
     this.#failures = 0;
+    this.#notBefore = 0;
     this.edits = [];
     this.savedAt = undefined;
     this.state = "saved";
@@ -123,6 +128,7 @@ export class EditQueue {
       const [edit] = this.unsent;
       if (!edit) return this.settle();
       if (!this.#host.isOnline()) return this.#fail("offline");
+      if (Date.now() < this.#notBefore) return this.#show(this.#waits);
       const outcome = await this.#send(edit);
       if (outcome === "conflict") return this.#show("conflict");
       if (!["saved", "refused"].includes(outcome)) return this.#fail(outcome);
@@ -178,18 +184,21 @@ export class EditQueue {
   }
 
   #fail(outcome) {
+    this.#waits = outcome;
     this.#show(outcome);
     if (ENDED.includes(outcome)) return;
+    this.#notBefore = this.#longer && Date.now() + this.#longer * 1000;
     const seconds = Math.max(this.#longer, RETRY_SECONDS[Math.min(this.#failures, RETRY_SECONDS.length - 1)]);
     this.#longer = 0;
     this.#failures += 1;
     this.#cancelRetry();
-    this.#cancelRetry = this.#host.later(() => this.run(), seconds);
+    this.#cancelRetry = this.#host.later(() => this.retry(), seconds);
   }
 
   /** Try again at once. With `reset`, after the connection has returned, the pauses start with the shortest again. */
   retry({reset = false} = {}) {
     if (reset) this.#failures = 0;
+    this.#notBefore = 0;
     if (this.current || this.state === "conflict" || !this.unsent.length) return undefined;
     this.state = "saving";
     return this.run();

@@ -45,6 +45,7 @@ document.addEventListener("htmx:after:request", ({detail: {ctx}}) => {
   const form = ctx.keptForm;
   if (!form) return;
   if (ctx.response.status === 429) return wait(form, gettext("Too many requests."));
+  if (ctx.response.raw.headers.has("Assay-Maintenance")) return wait(form, gettext("Maintenance."));
   if (ctx.response.status >= 500) return wait(form, gettext("Server error."));
   waiting.delete(form);
   if (waiting.size) return;

@@ -134,6 +134,21 @@ test("the same edit is tried again under the same id, after longer and longer pa
   assert.equal(around.pauses[0].seconds, 5);
 });
 
+test("as long as the server asked to wait, further edits wait too, unless the user presses the button", async () => {
+  const {queue, around, type, answer, pass, sent} = harness();
+  type("/a", "words");
+  await answer("maintenance", {retryAfter: 30});
+  type("/b", "more");
+  await settled();
+  assert.deepEqual([queue.state, queue.edits.length, around.posts.length, around.pauses.length], ["maintenance", 2, 1, 1]);
+  await pass();
+  await answer("maintenance", {retryAfter: 30});
+  queue.retry();
+  await answer("saved");
+  await answer("saved");
+  assert.deepEqual([queue.state, sent()], ["saved", ["words", "words", "words", "more"]]);
+});
+
 test("without a connection nothing is sent; when it comes back the edits go at once", async () => {
   const {queue, around, type, answer, sent} = harness();
   around.online = false;

@@ -54,6 +54,7 @@ MIDDLEWARE = [
     "annotator.views.second_factor.SecondFactorMiddleware",
     "annotator.views.middleware.RateMiddleware",
     "annotator.views.middleware.TurnsMiddleware",
+    "annotator.views.maintenance.MaintenanceMiddleware",
     "annotator.views.middleware.FormAddressMiddleware",
     "annotator.views.middleware.NulMiddleware",
     "annotator.views.middleware.DomainErrorMiddleware",

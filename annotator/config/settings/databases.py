@@ -43,6 +43,8 @@ if DATABASE_POOLER and DATABASES["default"]["ENGINE"] == "annotator.config.postg
 REQUEST_LOCK_SECONDS = env.seconds("REQUEST_LOCK_SECONDS", default=10)
 REQUEST_STATEMENT_SECONDS = env.seconds("REQUEST_STATEMENT_SECONDS", default=30)
 JOB_STATEMENT_SECONDS = env.seconds("JOB_STATEMENT_SECONDS", default=900)
+# Seconds that a migration waits for a lock before it lets others pass and tries again. 0: no limit.
+MIGRATION_LOCK_SECONDS = env.seconds("MIGRATION_LOCK_SECONDS", default=5)
 # Seconds after which PostgreSQL closes an idle connection in a transaction, because its process may be frozen or gone
 # and others wait for its locks. Much longer than any computation inside a transaction. 0: no limit.
 SILENT_TRANSACTION_SECONDS = env.seconds("SILENT_TRANSACTION_SECONDS", default=300)

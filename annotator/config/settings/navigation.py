@@ -60,6 +60,7 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = [
     ("operator-operations", _("Operations")),
+    ("operator-updates", _("Updates")),
     ("operator-person-list", _("People")),
     ("operator-token-list", _("API tokens")),
     ("operator-project-list", _("Projects")),

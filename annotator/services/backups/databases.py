@@ -52,6 +52,8 @@ def _dumped_postgresql() -> Iterator[Dump]:
             cursor.execute("SELECT pg_export_snapshot(), current_setting('server_version')")
             snapshot, version = cursor.fetchone()
         command += ["--format=custom", "--compress=3", "--no-owner", "--no-privileges", f"--snapshot={snapshot}"]
+        # Only the one that is always there: others, such as pg_stat_statements, need a superuser to be created again.
+        command.append("--extension=plpgsql")
         with started(command, environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as dump:
             yield Dump(dump.stdout, version, applied_migrations(), table_rows())
             dump.require_success()

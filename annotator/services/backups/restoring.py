@@ -27,8 +27,31 @@ from annotator.services.backups.verifying import backup_problems, require_sound_
 
 _PIECE = 1 << 16
 _RESTORED = ".restored"
-#: The schema is emptied in the same transaction. Nothing waits long for a program that was not stopped.
-_BEGIN = b"BEGIN;\nSET LOCAL lock_timeout = '10s';\nDROP SCHEMA public CASCADE;\nCREATE SCHEMA public;\n"
+#: The schema is emptied in the same transaction. It stays, and so do extensions: a user that is no superuser could not
+#: create those again. Nothing waits long for a program that was not stopped.
+_BEGIN = b"""BEGIN;
+SET LOCAL lock_timeout = '10s';
+DO $$
+DECLARE command text;
+BEGIN
+  FOR command IN
+    SELECT format('DROP %s IF EXISTS %s CASCADE',
+                  CASE relkind WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE'
+                  ELSE 'TABLE' END, pg_class.oid::regclass)
+    FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S')
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype IN ('a', 'e', 'i'))
+    UNION ALL
+    SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', pg_proc.oid::regprocedure)
+    FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_proc.oid AND deptype = 'e')
+  LOOP
+    EXECUTE command;
+  END LOOP;
+END
+$$;
+"""
 _COMMIT = b"\nCOMMIT;\n"
 
 

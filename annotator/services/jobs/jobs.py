@@ -39,6 +39,7 @@ from annotator.models.jobs import JOB_ENDED
 from annotator.services.broker import SHORT_TIMEOUTS
 from annotator.services.history.events import append_event
 from annotator.services.jobs.outages import DATABASE, full_disk, has_room, outage
+from annotator.services.maintenance import maintenance
 from annotator.services.notices.notices import notify
 
 #: A job with an older heartbeat is continued by another worker.
@@ -292,8 +293,10 @@ def _interrupt(running: Running, error: Exception) -> None:
 def acquire(job_id: int, *, heartbeat_timeout: timedelta = HEARTBEAT_TIMEOUT) -> Running | None:
     """Become the job's worker by compare-and-swap on its row. None if it is taken, has ended, or must wait its turn.
 
-    Jobs of unknown kinds are left to other workers, which may be of a newer version.
+    Jobs of unknown kinds are left to other workers, which may be of a newer version. None starts in maintenance.
     """
+    if maintenance() is not None:
+        return None
     with transaction.atomic():
         may_start = _has_room_for(job_id) and _may_start(job_id, heartbeat_timeout)
         running = _claim(job_id, heartbeat_timeout) if may_start else None

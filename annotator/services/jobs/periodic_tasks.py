@@ -4,14 +4,18 @@ import math
 import os
 import secrets
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
 from annotator.models import PeriodicTask
+from annotator.services.maintenance import maintenance
 
 #: The most frequent task of beat for the ordinary queue; it takes a moment.
 PULSE = "resume-jobs"
@@ -19,6 +23,20 @@ PULSE = "resume-jobs"
 NOTED_SECONDS = 60.0
 #: When this process last recorded a task, by name.
 _noted: dict[str, float] = {}
+
+
+def periodic_task(name: str) -> Callable[[Callable[[], None]], Any]:
+    """Register a task of beat that does nothing in maintenance."""
+
+    def register(act: Callable[[], None]) -> Any:
+        @wraps(act)
+        def run() -> None:
+            if maintenance() is None:
+                act()
+
+        return shared_task(name=name)(run)
+
+    return register
 
 
 def note_run(name: str, outcome: dict[str, Any] | None = None) -> None:

@@ -26,6 +26,7 @@ from annotator.presentation.findings import find_alike
 from annotator.services.database.filters import one_of
 from annotator.services.dialogues import drafts
 from annotator.services.dialogues.suggestion_decisions import accept_suggestion, refuse_suggestion
+from annotator.services.maintenance import works_in_maintenance
 from annotator.translation import place_name
 from annotator.views.pages import PageRequest, project_page, read_notices, takes
 from reviews.services.feedback import comments
@@ -149,6 +150,7 @@ def _undo_or_redo(request: PageRequest, bench: Workbench, action: str) -> tuple[
     return edited, "" if edited.anchor.startswith(request.POST.get("at") or "/") else sentence
 
 
+@works_in_maintenance
 @login_required
 @require_POST
 def heartbeat(request: PageRequest, slot: str) -> HttpResponse:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotator.services.maintenance import begin_maintenance, end_maintenance
 from tests.annotator.pages.draft_site import DRAFT
 
 pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.annotator.pages.draft_site")]
@@ -130,6 +131,23 @@ def test_what_could_not_be_sent_is_sent_when_the_page_is_opened_again(draft_page
     DRAFT.behaviour = ""
     draft_page.reload()
     stored_is(draft_page, "b", "survives")
+    state_is(draft_page, "saved")
+
+
+def test_edits_wait_for_the_end_of_maintenance(draft_page, page_problems, settings, tmp_path):
+    page_problems.allow("503")
+    settings.DATA_DIR = tmp_path
+    begin_maintenance(actor=None, message="Back at noon.")
+    for name, value in (("a", "one"), ("b", "two")):
+        draft_page.locator(f"#{name}").fill(value)
+        draft_page.locator("h1").click()
+    state_is(draft_page, "maintenance")
+    expect(draft_page.locator("[data-save-text]")).to_have_text("Maintenance – 2 changes kept in this browser")
+    assert DRAFT.posts == []
+    end_maintenance(actor=None)
+    draft_page.locator("[data-save-retry]").click()
+    stored_is(draft_page, "a", "one")
+    stored_is(draft_page, "b", "two")
     state_is(draft_page, "saved")
 
 

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db
 #: Tables of people, and of results that all projects share.
 OF_NO_PROJECT = {
     "annotator.apitoken", "annotator.attemptcount", "annotator.cacheentry", "annotator.dailysize",
-    "annotator.digest", "annotator.execution",
+    "annotator.digest", "annotator.execution", "annotator.installedversion",
     "annotator.noticesettings", "annotator.periodictask", "annotator.projectdeletion", "annotator.trialrows",
     "annotator.securityevent", "annotator.user",
     "annotator.user_groups", "annotator.user_user_permissions", "annotator.validatortrial", "annotator.worker",
