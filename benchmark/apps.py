@@ -13,7 +13,7 @@ class BenchmarkConfig(AppConfig):
         from annotator.services.quotas import COUNT_FILES
         from benchmark.core.formats.outdated_remainder import forget_outdated
         from benchmark.core.generation.kinds import Kind
-        from benchmark.services import plays, webhook_messages  # noqa: F401
+        from benchmark.services import personal_data, plays, webhook_messages  # noqa: F401
         from benchmark.services.composing import where_composed
         from benchmark.services.constructing.rewritten import finish_rewriting
         from benchmark.services.constructing.runner import record_construction

@@ -10,6 +10,7 @@ class ReviewsConfig(AppConfig):
         from annotator.services.archiving import COUNT_OPEN_WORK, RESTORED
         from annotator.services.integrity.history_checks import PROJECT_RECORDS, RECORDS
         from annotator.services.members import DESCRIBE_LOST_WORK, RELEASE_LOST_WORK, ROLE_GRANTED
+        from reviews.services import personal_data  # noqa: F401
         from reviews.services.assignments.member_removal import describe_claims, release_claims, retire_tests
         from reviews.services.cycles import migration, toolset_changes  # noqa: F401
         from reviews.services.gold.settings import retire_with_stages

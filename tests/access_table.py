@@ -441,6 +441,9 @@ operator-security-log-file            in  404 404 404 404 404 404 200   in  405 
 operator-person-list                  in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-person                       in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-person-change                in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
+operator-person-data                  in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
+account-data                          in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
+account-data-file                     in  200 200 200 200 200 200 200   in  405 405 405 405 405 405 405
 operator-token-list                   in  404 404 404 404 404 404 200   in  405 405 405 405 405 405 405
 operator-token-revoke                 in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 302
 account_confirm_email                 200 200 200 200 200 200 200 200   404 404 404 404 404 404 404 404
@@ -501,6 +504,8 @@ OPEN_TO_ALL = {
     "tour",
     *(line.split()[0] for line in _TABLE.splitlines() if line.startswith("account_")),
     "account-app-code",
+    "account-data",
+    "account-data-file",
     "account-session-end",
     "account-sessions",
     "account-sessions-end",
@@ -719,6 +724,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "token-revoke": {"public_id": "token"},
     "operator-person": {"public_id": "person"},
     "operator-person-change": {"public_id": "person"},
+    "operator-person-data": {"public_id": "person"},
     "operator-token-revoke": {"public_id": "token"},
     "toolset": {"public_id": "toolset"},
     "toolset-details": {"public_id": "toolset"},

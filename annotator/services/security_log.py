@@ -54,6 +54,8 @@ KINDS = {
     "operator_ended": gettext_noop("Is no longer an operator"),
     "account_deactivated": gettext_noop("Account deactivated"),
     "account_activated": gettext_noop("Account activated again"),
+    "account_pseudonymised": gettext_noop("Account pseudonymised"),
+    "data_exported": gettext_noop("Data of a person exported"),
     "account_created": gettext_noop("Account created"),
     "maintenance_began": gettext_noop("Maintenance began"),
     "maintenance_ended": gettext_noop("Maintenance ended"),

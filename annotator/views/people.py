@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from allauth.account.decorators import reauthentication_required
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotator.errors import Invalid
 from annotator.models import User
 from annotator.services.accounts import factors, people, tokens
+from annotator.services.accounts.pseudonymising import pseudonymise
 from annotator.services.database.filters import one_of
 from annotator.services.database.keyset import read_page
 from annotator.services.security_log import own_events
@@ -34,6 +36,7 @@ _ACTIONS: dict[str, tuple[Callable[..., User], dict[str, Any], str]] = {
     "make-operator": (people.set_operator, {"operator": True}, gettext_noop("%(person)s is an operator now.")),
     "end-operator": (people.set_operator, {"operator": False}, gettext_noop("%(person)s is no longer an operator.")),
     "remove-factors": (people.remove_factors, {}, gettext_noop("%(person)s’s second factors are removed.")),
+    "pseudonymise": (pseudonymise, {}, gettext_noop("The account is pseudonymised: it is %(person)s now.")),
     "end-sessions": (people.end_sessions_of, {}, gettext_noop("%(person)s is signed out everywhere.")),
 }
 
@@ -88,7 +91,14 @@ def person_change(request: PageRequest, public_id: str) -> HttpResponse:
     action = _ACTIONS.get(request.POST.get("action", ""))
     if action is None:
         raise Invalid(_("Choose what to do with the account."))
-    act, options, words = action
+    return _act(request, public_id, *action)
+
+
+@reauthentication_required
+def _act(
+    request: PageRequest, public_id: str, act: Callable[..., User], options: dict[str, Any], words: str
+) -> HttpResponse:
+    """Do it. An operator who has not confirmed a sign-in for a few minutes confirms it first, and then goes on."""
     changed = act(actor=request.user, public_id=public_id, **options)
     messages.success(request, _(words) % {"person": changed})
     return redirect("operator-person", public_id=public_id)

@@ -57,6 +57,7 @@ ACCOUNT_PAGES: list[tuple[str, str]] = [
     ("account_email", _("Email address")),
     ("socialaccount_connections", _("Connected accounts")),
     ("account-sessions", _("Sign-ins")),
+    ("account-data", _("Your data")),
 ]
 OPERATOR_PAGES: list[tuple[str, str]] = [
     ("operator-operations", _("Operations")),

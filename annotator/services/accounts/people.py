@@ -1,5 +1,6 @@
 """Accounts of the installation, for operators: who there is, deactivation, lost second factors, operators."""
 
+from allauth.account.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -60,7 +61,7 @@ def deactivate_account(*, actor: User, public_id: str) -> User:
     Conflict for the actor's own account, the only administrator of a project, and the last operator.
     """
     with transaction.atomic():
-        person = _locked(actor, public_id)
+        person = locked_account(actor, public_id)
         if person.pk == actor.pk:
             raise Conflict(_("You can’t deactivate your own account. Ask another operator."))
         if not person.is_active:
@@ -96,7 +97,7 @@ def _require_other_administrators(person: User, projects: list[Project]) -> None
 def activate_account(*, actor: User, public_id: str) -> User:
     """Open a deactivated account again, with the roles it had. Its API tokens stay void."""
     with transaction.atomic():
-        person = _locked(actor, public_id)
+        person = locked_account(actor, public_id)
         if not person.is_active:
             person.is_active = True
             person.save(update_fields=["is_active"])
@@ -107,7 +108,7 @@ def activate_account(*, actor: User, public_id: str) -> User:
 def set_operator(*, actor: User, public_id: str, operator: bool) -> User:
     """Make a person an operator, or no longer one. Raises Conflict for the last operator, and a closed account."""
     with transaction.atomic():
-        person = _locked(actor, public_id)
+        person = locked_account(actor, public_id)
         if person.is_staff == operator:
             return person
         if operator and not person.is_active:
@@ -122,11 +123,13 @@ def set_operator(*, actor: User, public_id: str, operator: bool) -> User:
 
 
 def remove_factors(*, actor: User, public_id: str) -> User:
-    """Remove the second factors of a person who has lost them, and end their sessions."""
+    """Remove the second factors of a person who has lost them, end their sessions, and tell them by mail."""
     with transaction.atomic():
-        person = _locked(actor, public_id)
+        person = locked_account(actor, public_id)
         if Authenticator.objects.filter(user=person).delete()[0]:
             log_security("factor_removed", person=person, actor=actor, factor="all")
+            if person.email:
+                get_adapter().send_mail("account/email/factors_removed", person.email, {"user": person})
         end_all_sessions(person)
     return person
 
@@ -134,13 +137,13 @@ def remove_factors(*, actor: User, public_id: str) -> User:
 def end_sessions_of(*, actor: User, public_id: str) -> User:
     """Sign a person out everywhere."""
     with transaction.atomic():
-        person = _locked(actor, public_id)
+        person = locked_account(actor, public_id)
         if count := end_all_sessions(person):
             log_security("session_ended", person=person, actor=actor, sessions=count)
     return person
 
 
-def _locked(actor: User, public_id: str) -> User:
+def locked_account(actor: User, public_id: str) -> User:
     """Return an account whose row is locked, with those of all operators: so the last two can't remove each other."""
     person = load_account(actor=actor, public_id=public_id)
     rows = User.objects.select_for_update(no_key=True).filter(Q(is_staff=True) | Q(pk=person.pk)).order_by("pk")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotator.errors import Conflict, Hidden, Invalid
 from annotator.models import Role, SecurityEvent, User
 from annotator.services.access.permissions import roles_in
-from annotator.services.accounts import people, tokens
+from annotator.services.accounts import password_mails, people, tokens
 from annotator.services.members import create_invitation, find_invitation, grant_role
 from reviews.models import Claim
 from reviews.services.queue.claims import claim_next
@@ -75,13 +75,20 @@ def test_no_project_and_no_installation_is_left_alone(team: Team, operator: User
 
 
 @any_database
-def test_lost_factors_operators_and_tokens(operator: User) -> None:
+def test_lost_factors_operators_and_tokens(
+    operator: User, mailoutbox: list[Any], django_capture_on_commit_callbacks: Any
+) -> None:
     client, person, theirs = Client(), make_user("nadia"), Client()
     client.force_login(operator)
     theirs.force_login(person)
     Authenticator.objects.create(user=person, type="totp", data={"secret": "x"})
     assert "Remove second factors" in client.get(f"/operator/people/{person.public_id}/").content.decode()
-    act(client, person, "remove-factors")
+    with django_capture_on_commit_callbacks(execute=True):
+        act(client, person, "remove-factors")
+    password_mails.MAILING.submit(int).result(60)
+    [mail] = mailoutbox
+    assert mail.to == ["nadia@example.org"]
+    assert "an operator has removed the second factors of your account" in mail.body
     assert not Authenticator.objects.exists()
     assert theirs.get("/projects/").status_code == 302
     act(client, person, "make-operator")
