@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from annotator.services import guests
 from annotator.services.accounts import attempts
 from annotator.services.accounts.mails import mail_again
 from annotator.services.accounts.password_mails import mail_new_password
@@ -60,6 +61,12 @@ def send_webhooks() -> None:
 def forget_old_attempts() -> None:
     """Remove counted attempts without effect."""
     attempts.forget_old_attempts()
+
+
+@periodic_task("annotator.tasks.end_guests")
+def end_guests() -> None:
+    """End the roles of guests whose time is over."""
+    guests.end_expired_roles()
 
 
 @periodic_task("annotator.tasks.note_sizes")

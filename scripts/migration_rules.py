@@ -35,7 +35,7 @@ def problems() -> Iterator[str]:
     loader = MigrationLoader(None)
     for (label, name), migration in sorted(loader.disk_migrations.items()):
         if label in FIRST and name > FIRST[label] + "~":
-            before = loader.project_state(sorted(loader.graph.node_map[label, name].parents), at_end=True)
+            before = loader.project_state([parent.key for parent in loader.graph.node_map[label, name].parents])
             yield from (f"{label}/migrations/{name}.py: {problem}" for problem in problems_of(migration, before))
 
 
@@ -62,7 +62,9 @@ def problems_of(migration: Migration, before: ProjectState) -> Iterator[str]:
 
 def name_of(operation: Operation) -> str:
     """Return how ``reviewed`` names an operation, such as “AddField draft.note”."""
-    parts = [getattr(operation, "model_name", ""), getattr(operation, "name", "") or getattr(operation, "old_name", "")]
+    part = getattr(operation, "constraint", None) or getattr(operation, "index", None)
+    own = part.name if part else getattr(operation, "name", "") or getattr(operation, "old_name", "")
+    parts = [getattr(operation, "model_name", ""), own]
     return f"{type(operation).__name__} {'.'.join(filter(None, parts))}".strip()
 
 

@@ -49,7 +49,7 @@ LISTS = [name for name in NAMES if set(VARIABLES[name]) <= {"slug"} and not name
 #: What the known answer says, and nothing else does.
 ANSWER = "zebraanswer"
 #: They describe gold items, and the same to everybody.
-DESCRIPTIONS = ("api-docs", "api-schema")
+DESCRIPTIONS = ("api-docs", "api-schema", "change-list")
 #: Words that only who oversees the project may read.
 TELLING = ("Gold item", "Known answer", "gold item", "known answer", "gold_role")
 _CURSOR = re.compile(r"(?:after|before|cursor)=([^\"&<>\s]+)")

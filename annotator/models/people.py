@@ -8,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractUser, AnonymousUser
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotator.core.roles import Role
@@ -129,9 +130,13 @@ class MembershipQuerySet(models.QuerySet["Membership"]):
         """Return roles that have not ended, including those of deactivated people."""
         return self.filter(ended_at=None)
 
+    def in_time(self) -> Self:
+        """Return live roles whose last moment has not passed; the others end within a minute."""
+        return self.live().filter(Q(expires_at=None) | Q(expires_at__gt=Now()))
+
     def reading(self) -> Self:
-        """Return live roles with which a project can be read: in an archived one, those of overseers."""
-        return self.live().filter(Q(project__archived_at=None) | Q(role__in=OVERSEERS))
+        """Return roles with which a project can be read now: in an archived one, those of overseers."""
+        return self.in_time().filter(Q(project__archived_at=None) | Q(role__in=OVERSEERS))
 
     def active(self) -> Self:
         """Return live roles of people who can sign in."""
@@ -149,6 +154,8 @@ class Membership(models.Model):
     role = models.CharField(max_length=20)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
+    #: When the role of a guest ends; null: it lasts. All roles of a person in a project end together.
+    expires_at = models.DateTimeField(null=True, blank=True)
     #: The identity provider whose groups gave the role, and may end it; blank: a person gave it.
     provider = models.CharField(max_length=40, blank=True, default="", db_default="")
 
@@ -160,6 +167,9 @@ class Membership(models.Model):
                 fields=["project", "user", "role"], condition=Q(ended_at=None), name="membership_once_per_role"
             ),
             models.CheckConstraint(condition=Q(role__in=[role.value for role in Role]), name="membership_role_known"),
+            models.CheckConstraint(
+                condition=~Q(role=Role.ADMINISTRATOR.value) | Q(expires_at=None), name="administrators_are_no_guests"
+            ),
         ]
         indexes = [models.Index(fields=["user", "project"], condition=Q(ended_at=None), name="membership_live_by_user")]
 
@@ -187,7 +197,8 @@ class MemberAbilities(models.Model):
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     def open(self, now: datetime) -> Self:
         """Return the open invitations."""
-        return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=now)
+        lasting = Q(access_until=None) | Q(access_until__gt=now)
+        return self.filter(lasting, accepted_at=None, revoked_at=None, expires_at__gt=now)
 
 
 class Invitation(models.Model):
@@ -203,6 +214,8 @@ class Invitation(models.Model):
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField()
+    #: When the roles of a guest who uses it end; null: they last.
+    access_until = models.DateTimeField(null=True, blank=True)
     accepted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     accepted_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -214,7 +227,8 @@ class Invitation(models.Model):
 
     def is_open(self, now: datetime) -> bool:
         """Return whether the link can be used."""
-        return self.accepted_at is None and self.revoked_at is None and now < self.expires_at
+        end = min(self.expires_at, self.access_until or self.expires_at)
+        return self.accepted_at is None and self.revoked_at is None and now < end
 
 
 class Guideline(models.Model):

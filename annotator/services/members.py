@@ -86,8 +86,9 @@ def _give_role(
     provider: str = "",
 ) -> Membership:
     with transaction.atomic():
+        until = _end_of_access(project, user, role, invitation)
         membership, created = Membership.objects.live().get_or_create(
-            project=project, user=user, role=role, defaults={"provider": provider}
+            project=project, user=user, role=role, defaults={"provider": provider, "expires_at": until}
         )
         if not created and membership.provider and not provider:
             # A person gives it now, so it no longer ends with the group.
@@ -106,6 +107,18 @@ def _give_role(
     return membership
 
 
+def _end_of_access(project: Project, user: User, role: Role, invitation: Invitation | None) -> datetime | None:
+    """Return when a new role ends: with those that the person has. An administrator is no longer a guest."""
+    held = Membership.objects.live().filter(project=project, user=user).order_by("pk")
+    rows = list(held.select_for_update(no_key=True))
+    if role == Role.ADMINISTRATOR:
+        held.update(expires_at=None)
+        return None
+    if rows:
+        return rows[0].expires_at
+    return invitation.access_until if invitation is not None else None
+
+
 def end_role(*, actor: User, project: Project, user: User, role: Role) -> None:
     """Remove a role. Raises Conflict if it is the last administrator's.
 
@@ -120,7 +133,27 @@ def end_role_of_group(*, project: Project, user: User, role: Role) -> None:
     _end_role(actor=user, project=project, user=user, role=role, by_administrator=False)
 
 
-def _end_role(*, actor: User, project: Project, user: User, role: Role, by_administrator: bool) -> None:
+def end_role_of_guest(membership: Membership) -> None:
+    """Remove a guest's role whose time is over, as ``end_role`` does, unless it was given more time."""
+    _end_role(
+        actor=membership.user, project=membership.project, user=membership.user, role=Role(membership.role),
+        by_administrator=False, only_expired=True,
+    )  # fmt: skip
+
+
+def require_possible_guest(roles: list[str], until: datetime) -> None:
+    """Raise Invalid if people with these roles can't be guests, or the moment has passed."""
+    if Role.ADMINISTRATOR in roles:
+        raise Invalid(
+            _("Administrators can’t be guests. Leave the last day empty, or choose other roles."), field="until"
+        )
+    if until <= timezone.now():
+        raise Invalid(_("The last day of a guest can’t be in the past."), field="until")
+
+
+def _end_role(
+    *, actor: User, project: Project, user: User, role: Role, by_administrator: bool, only_expired: bool = False
+) -> None:
     with transaction.atomic():
         # Lock all administrators' rows first, so that two administrators can't remove each other at the same moment.
         held = (
@@ -138,12 +171,17 @@ def _end_role(*, actor: User, project: Project, user: User, role: Role, by_admin
             if Membership.objects.filter(project=project, user=user, role=role).exists():
                 return
             raise Conflict(_("%(person)s doesn’t have this role.") % {"person": user})
+        if only_expired and (membership.expires_at is None or membership.expires_at > timezone.now()):
+            # Given more time at this moment.
+            return
         if role == Role.ADMINISTRATOR:
             if not any(m.role == role and m.user_id != user.pk and m.user.is_active for m in memberships):
                 sentence = _("%(person)s is the only administrator. Make somebody else an administrator first.")
                 raise Conflict(sentence % {"person": user})
             _revoke_invitations_of(actor=actor, project=project, sender=user)
-        left = frozenset(Role(m.role) for m in memberships if m.user_id == user.pk and m.role != role)
+        others = [m for m in memberships if m.user_id == user.pk and m.role != role]
+        # The other roles of a guest end in the same minute.
+        left = frozenset(Role(m.role) for m in others if not only_expired)
         for release in RELEASE_LOST_WORK:
             release(actor, project, user, left)
         membership.ended_at = timezone.now()
@@ -186,11 +224,18 @@ def deactivate_person(*, actor: User, project: Project, user: User) -> None:
 
 
 def create_invitation(
-    *, actor: User, project: Project, roles: list[str], note: str = "", address: str = ""
+    *,
+    actor: User,
+    project: Project,
+    roles: list[str],
+    note: str = "",
+    address: str = "",
+    until: datetime | None = None,
 ) -> tuple[Invitation, str]:
     """Create an invitation. Returns it and the secret of its link, which is shown once. Raises Invalid.
 
-    ``address``: the email address that a person must have confirmed to use it; blank: no condition.
+    ``address``: the email address that a person must have confirmed to use it; blank: no condition. ``until``: when
+    the roles of a guest end; None: they last.
     """
     require_administrator(actor=actor, project=project)
     roles = sorted(set(roles))
@@ -199,6 +244,8 @@ def create_invitation(
     unknown = [role for role in roles if role not in set(Role)]
     if unknown:
         raise Invalid(_("There is no role “%(role)s”.") % {"role": unknown[0]})
+    if until is not None:
+        require_possible_guest(roles, until)
     address = address.strip()
     if address and not _is_address(address):
         raise Invalid(_("“%(address)s” isn’t an email address.") % {"address": address}, field="address")
@@ -206,7 +253,7 @@ def create_invitation(
         lock_invitations(project)
         if open_invitations(project=project).count() >= MAX_OPEN_INVITATIONS:
             raise Invalid(too_many_open())
-        return write_invitation(actor=actor, project=project, roles=roles, note=note, address=address)
+        return write_invitation(actor=actor, project=project, roles=roles, note=note, address=address, until=until)
 
 
 def _is_address(text: str) -> bool:
@@ -233,7 +280,13 @@ def too_many_open() -> str:
 
 
 def write_invitation(
-    *, actor: User, project: Project, roles: list[str], note: str, address: str = ""
+    *,
+    actor: User,
+    project: Project,
+    roles: list[str],
+    note: str,
+    address: str = "",
+    until: datetime | None = None,
 ) -> tuple[Invitation, str]:
     """Write an invitation whose roles are checked, after `lock_invitations`. Returns it and the secret of its link."""
     secret = secrets.token_urlsafe(24)
@@ -242,6 +295,7 @@ def write_invitation(
         roles=roles,
         note=note.strip()[:MAX_NOTE],
         address=address,
+        access_until=until,
         secret_hash=hash_secret(secret),
         created_by=actor,
         expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),

@@ -99,6 +99,13 @@ class InvitationForm(forms.Form):
         label=_("Only for this email address"),
         help_text=_("If filled in, only a person who has confirmed this address can use the link."),
     )
+    until = forms.DateField(
+        required=False,
+        label=_("Last day of a guest"),
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text=_("If filled in, the roles end after this day."),
+        error_messages={"invalid": _("Write the day as 2026-12-31.")},
+    )
 
 
 class InvitationsForm(forms.Form):

@@ -1,5 +1,6 @@
 """Projects: list, create, settings, people, guideline."""
 
+from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
@@ -20,7 +21,7 @@ from annotator.errors import Conflict, Invalid
 from annotator.models import Guideline, Invitation, Project, Role, User
 from annotator.presentation.components.labels import words_of
 from annotator.presentation.markdown import render_markdown
-from annotator.services import members, projects
+from annotator.services import guests, members, projects
 from annotator.services.abilities import read_abilities, set_abilities
 from annotator.services.acceptance import newest_accepted, version_to_accept
 from annotator.services.access.permissions import require_administrator, roles_in
@@ -125,6 +126,7 @@ def member_list(request: PageRequest) -> HttpResponse:
     if form.is_bound:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
+            day = form.cleaned_data["until"]
             try:
                 __, secret = members.create_invitation(
                     actor=request.user,
@@ -132,9 +134,10 @@ def member_list(request: PageRequest) -> HttpResponse:
                     roles=form.cleaned_data["roles"],
                     note=form.cleaned_data["note"],
                     address=form.cleaned_data["address"],
+                    until=day and guests.end_of_day(project, day),
                 )
             except Invalid as error:
-                form.add_error(None, error.sentence)
+                form.add_error(error.details.get("field"), error.sentence)
                 status = 422
             else:
                 link = absolute_url(reverse("invitation", args=[secret]))
@@ -142,9 +145,12 @@ def member_list(request: PageRequest) -> HttpResponse:
         else:
             status = 422
     people: dict[User, list[Role]] = {}
+    last_days: dict[int, date] = {}
     abilities: dict[int, Abilities] = {}
     for membership in project.memberships.live().select_related("user").order_by("user_id", "role"):
         people.setdefault(membership.user, []).append(Role(membership.role))
+        if membership.expires_at is not None:
+            last_days[membership.user_id] = guests.last_day(project, membership.expires_at)
     if is_admin:
         abilities = read_abilities(project, [user.pk for user in people])
     accepted = newest_accepted(project=project, people=people) if is_admin and project.requires_acceptance else {}
@@ -160,6 +166,7 @@ def member_list(request: PageRequest) -> HttpResponse:
                 [(role, role in held) for role in Role],
                 accepted.get(user.pk),
                 _ability_fields(abilities.get(user.pk, ANYTHING)),
+                last_days.get(user.pk),
             )
             for user, held in people.items()
         ],
@@ -189,6 +196,12 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     require_administrator(actor=request.user, project=project)
     user = members.load_person(project=project, public_id=public_id)
     role, action = request.POST.get("role", ""), request.POST.get("action", "")
+    if action == "guest":
+        day = _day(request.POST.get("until", ""))
+        until = guests.end_of_day(project, day) if day else None
+        guests.set_end_of_access(actor=request.user, project=project, user=user, until=until)
+        messages.success(request, _("Saved the last day of %(person)s.") % {"person": user})
+        return redirect("member-list", slug=project.slug)
     if action == "abilities":
         languages, skills = request.POST.getlist("language"), request.POST.get("skills", "").replace(",", " ").split()
         set_abilities(actor=request.user, project=project, user=user, languages=languages, skills=skills)
@@ -217,6 +230,14 @@ def member_change(request: PageRequest, public_id: str) -> HttpResponse:
     else:
         raise Invalid(_("Choose a role to add or remove."))
     return redirect("member-list", slug=project.slug)
+
+
+def _day(text: str) -> date | None:
+    """Return a day of a form; None if it is left empty. Raises Invalid."""
+    try:
+        return date.fromisoformat(text.strip()) if text.strip() else None
+    except ValueError:
+        raise Invalid(_("Write the day as 2026-12-31.")) from None
 
 
 def _ability_fields(abilities: Abilities) -> dict[str, Any]:

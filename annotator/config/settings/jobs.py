@@ -64,6 +64,7 @@ CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1024 * env.integer("WORKER_MAX_MEMORY_MB", 
 #: Name → (task, seconds between runs).
 _PERIODIC_TASKS = {
     "forget-old-attempts": ("annotator.tasks.forget_old_attempts", 3600),
+    "end-guests": ("annotator.tasks.end_guests", 60),
     "note-sizes": ("annotator.tasks.note_sizes", 3600),
     "tidy-up": ("annotator.tasks.tidy_up", 6 * 3600),
     "write-checkpoints": ("annotator.tasks.write_checkpoints", 3600),

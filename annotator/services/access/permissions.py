@@ -56,7 +56,7 @@ def archived_refusal() -> Conflict:
 
 @compiled
 def _memberships(slug: str, user_id: int) -> QuerySet[Membership]:
-    return Membership.objects.live().filter(project__slug=slug, user=user_id).select_related("project")
+    return Membership.objects.in_time().filter(project__slug=slug, user=user_id).select_related("project")
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ PERSONAL_DATA = [
     table("socialaccount.SocialAccount.user", "provider uid date_joined last_login extra_data"),
     table("mfa.Authenticator.user", "type created_at last_used_at"),
     table("annotator.ApiToken.user", "name scopes created_at expires_at revoked_at last_used_at last_address"),
-    table("annotator.Membership.user", "project__slug role provider created_at ended_at"),
+    table("annotator.Membership.user", "project__slug role provider created_at ended_at expires_at"),
     table("annotator.MemberAbilities.user", "project__slug languages skills"),
     table("annotator.GuidelineAcceptance.person", "guideline__project__slug guideline__number created_at"),
     table("annotator.Invitation.accepted_by", "project__slug roles address accepted_at"),

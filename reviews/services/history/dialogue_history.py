@@ -93,6 +93,7 @@ _SENTENCES = {
     "protocol.migration_started": gettext_noop("Active items are moving to protocol %(number)s%(because)s"),
     "membership.granted": gettext_noop("Role added: %(role)s"),
     "membership.ended": gettext_noop("Role removed"),
+    "membership.limited": gettext_noop("Last day of a guest changed"),
     "membership.abilities_changed": gettext_noop("Languages and skills of a member changed"),
     "invitation.created": gettext_noop("Invitation created"),
     "invitation.accepted": gettext_noop("Invitation accepted"),
