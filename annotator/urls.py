@@ -16,6 +16,7 @@ from annotator.views import (
     operators,
     people,
     personal_data,
+    project_access,
     projects,
     provider_sign_in,
     security_log,
@@ -70,6 +71,7 @@ urlpatterns = [
     path("projects/", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_create, name="project-create"),
     path("operator/projects/", operators.project_list, name="operator-project-list"),
+    path("operator/projects/<slug:slug>/appoint/", operators.project_appoint, name="operator-project-appoint"),
     path("operator/projects/<slug:slug>/quota/", operators.project_quota, name="operator-project-quota"),
     path("p/<slug:slug>/settings/", projects.project_settings, name="project-settings"),
     path("p/<slug:slug>/fields/", custom_fields.field_list, name="field-list"),
@@ -77,6 +79,11 @@ urlpatterns = [
     path("p/<slug:slug>/fields/<str:field>/edit/", custom_fields.field_change, name="field-change"),
     path("p/<slug:slug>/people/", projects.member_list, name="member-list"),
     path("p/<slug:slug>/invitations/", invitations.invite_many, name="invite-many"),
+    path("p/<slug:slug>/people/hand-over/", project_access.member_hand_over, name="member-hand-over"),
+    path("p/<slug:slug>/people/tokens/", project_access.token_list, name="member-tokens"),
+    path(
+        "p/<slug:slug>/people/tokens/<str:public_id>/revoke/", project_access.token_revoke, name="member-token-revoke"
+    ),
     path("p/<slug:slug>/people/<str:public_id>/", projects.member_change, name="member-change"),
     path("p/<slug:slug>/invitations/<str:public_id>/revoke/", projects.invitation_revoke, name="invitation-revoke"),
     path("p/<slug:slug>/webhooks/", webhooks.webhook_list, name="webhook-list"),

@@ -310,6 +310,10 @@ invitation-revoke                     in  404 404 405 405 405 405 404   in  404 
 invite-many                           in  404 404 403 403 403 200 404   in  404 404 403 403 403 200 404
 javascript-catalog                    200 200 200 200 200 200 200 200   405 405 405 405 405 405 405 405
 job-list                              in  404 404 403 403 403 200 404   in  404 404 403 403 403 409 404
+member-hand-over                      in  404 404 405 405 405 405 404   in  404 404 403 403 403 302 404
+member-token-revoke                   in  404 404 405 405 405 405 404   in  404 404 403 403 403 409 404
+member-tokens                         in  404 404 403 403 403 200 404   in  404 404 405 405 405 405 404
+operator-project-appoint              in  405 405 405 405 405 405 405   in  404 404 404 404 404 404 422
 member-change                         in  404 404 405 405 405 405 404   in  404 404 403 403 403 302 404
 member-list                           in  404 404 200 200 200 200 404   in  404 404 403 403 403 200 404
 language-settings                     in  200 200 200 200 200 200 200   in  302 302 302 302 302 302 302
@@ -698,6 +702,7 @@ PARAMETERS: dict[str, dict[str, str]] = {
     "import-report": {"public_id": "import"},
     "invitation-revoke": {"public_id": "invitation"},
     "member-change": {"public_id": "person"},
+    "member-token-revoke": {"public_id": "token"},
     "notice-read": {"public_id": "notice"},
     "operator-operations-retry": {"public_id": "job"},
     "prediction-file": {"public_id": "predictions"},
@@ -836,6 +841,8 @@ BODIES: dict[str, dict[str, Any]] = {
     "guideline-outdated": {"version": "1", "reason": "Dates are ISO 8601 now."},
     "job-list": {"job": "$job"},
     "review-session": {"present": "$person"},
+    "member-hand-over": {"person": "$person"},
+    "operator-project-appoint": {"username": "ann"},
     "member-change": {"role": "senior_reviewer", "action": "grant"},
     "invite-many": {"people": "Amina <amina@example.org>", "roles": ["annotator"]},
     "member-list": {"roles": ["annotator"]},

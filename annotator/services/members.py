@@ -1,14 +1,14 @@
 """Members of a project: roles and invitations."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 
 from allauth.account.models import EmailAddress
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
-from django.db.models import F, Prefetch, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -69,6 +69,11 @@ def grant_role(*, actor: User | None, project: Project, user: User, role: Role) 
     if actor is not None:
         require_administrator(actor=actor, project=project)
     return _give_role(actor=actor, project=project, user=user, role=role)
+
+
+def give_administration(*, actor: User, project: Project, user: User) -> Membership:
+    """Make a person an administrator; the caller has checked that the actor may do this."""
+    return _give_role(actor=actor, project=project, user=user, role=Role.ADMINISTRATOR)
 
 
 def give_role_of_group(*, project: Project, user: User, role: Role, provider: str) -> Membership:
@@ -186,8 +191,7 @@ def _end_role(
             release(actor, project, user, left)
         membership.ended_at = timezone.now()
         membership.save(update_fields=["ended_at"])
-        if not Membership.objects.live().filter(user=user).exists():
-            User.objects.filter(pk=user.pk).update(tokens_since=timezone.now())
+        void_tokens_of_outsiders([user.pk])
         append_event(
             actor=actor,
             project=project,
@@ -195,6 +199,13 @@ def _end_role(
             before={"user": user.public_id, "role": membership.role},
         )
         log_security("role_ended", person=user, actor=actor, project=project.slug, role=membership.role)
+
+
+def void_tokens_of_outsiders(people: Iterable[int]) -> None:
+    """End the API tokens of those people (keys) who have no role in any project."""
+    members = Membership.objects.live().filter(user=OuterRef("pk"))
+    outsiders = User.objects.filter(~Exists(members), pk__in=people)
+    outsiders.update(tokens_since=timezone.now())
 
 
 def lost_work(*, project: Project, user: User, left: frozenset[Role]) -> list[str]:

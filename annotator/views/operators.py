@@ -9,9 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from annotator.errors import Invalid
+from annotator.errors import Conflict, Invalid
 from annotator.services import quotas
+from annotator.services.access.operators import require_operator
 from annotator.services.database.keyset import read_page
+from annotator.services.hand_over import appoint_administrator
 from annotator.views.pages import PageRequest, takes
 
 #: Projects on a page.
@@ -39,6 +41,21 @@ def project_quota(request: PageRequest, slug: str) -> HttpResponse:
     return redirect("operator-project-list")
 
 
+@login_required
+@require_POST
+@takes("before", "after")
+def project_appoint(request: PageRequest, slug: str) -> HttpResponse:
+    """Appoint an administrator of a project that has none."""
+    require_operator(request.user)
+    username = request.POST.get("username", "")
+    try:
+        project, person = appoint_administrator(actor=request.user, slug=slug, username=username)
+    except (Conflict, Invalid) as refusal:
+        return _page(request, refused=refusal.sentence, slug=slug)
+    messages.success(request, _("%(person)s administers %(project)s now.") % {"person": person, "project": project})
+    return redirect("operator-project-list")
+
+
 def _page(request: PageRequest, refused: str = "", slug: str = "") -> HttpResponse:
     page = read_page(
         quotas.list_projects(actor=request.user),
@@ -58,7 +75,8 @@ def _page(request: PageRequest, refused: str = "", slug: str = "") -> HttpRespon
                 "dialogues": dialogues.get(project.pk, 0),
                 "storage": storage,
                 "full": not storage.fits(0),
-                "entered": request.POST.get("quota_mb", "") if project.slug == slug else project.quota_mb,
+                "entered": request.POST.get("quota_mb", project.quota_mb) if project.slug == slug else project.quota_mb,
+                "username": request.POST.get("username", "") if project.slug == slug else "",
             }
         )
     list_url = reverse("operator-project-list")

@@ -28,6 +28,7 @@ from annotator.services.access.permissions import require_administrator, roles_i
 from annotator.services.accounts.sign_up import SESSION_KEY
 from annotator.services.dialogues.listing import LANGUAGES
 from annotator.services.dialogues.revisions import latest_guideline
+from annotator.services.hand_over import possible_successors
 from annotator.services.notices.addresses import absolute_url
 from annotator.services.quotas import storage_of
 from annotator.views.forms import GuidelineForm, InvitationForm, ProjectForm, SettingsForm
@@ -170,6 +171,7 @@ def member_list(request: PageRequest) -> HttpResponse:
             )
             for user, held in people.items()
         ],
+        "successors": possible_successors(actor=request.user, project=project) if is_admin else [],
         "invitations": _open_invitations(project) if is_admin else [],
         "days": members.INVITATION_DAYS,
     }

@@ -100,6 +100,7 @@ PROJECT_PAGES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("protocol-changes", "", _("Protocol changes"), _EVERYONE),
     ("protocol-move", "", _("Move items to the current version"), _ADMINISTRATORS),
     ("invite-many", "", _("Invite many people"), _ADMINISTRATORS),
+    ("member-tokens", "", _("API tokens of members"), _ADMINISTRATORS),
     ("field-list", "", _("Custom fields"), _ADMINISTRATORS),
     ("field-create", "", _("New custom field"), _ADMINISTRATORS),
     ("endpoint-list", "", _("Endpoints"), _ADMINISTRATORS),

@@ -15,10 +15,12 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
+from annotator.core.text import Message
 from annotator.errors import Hidden
 from annotator.models import User
 from annotator.services.access.operators import is_operator
 from annotator.services.security_log import log_security
+from annotator.translation import translated
 
 #: Reasons that many tables share.
 IN_HISTORY = "what the person did to a project is in the rows of annotator.Event"
@@ -103,4 +105,11 @@ def _lines(person: User) -> Iterator[str]:
 
 
 def _line(name: str, row: dict[str, Any]) -> str:
-    return json.dumps({"table": name} | row, cls=DjangoJSONEncoder, ensure_ascii=False) + "\n"
+    return json.dumps({"table": name} | row, cls=_Encoder, ensure_ascii=False) + "\n"
+
+
+class _Encoder(DjangoJSONEncoder):
+    """Writes messages as sentences in the language of the request."""
+
+    def default(self, o: Any) -> Any:
+        return translated(o) if isinstance(o, Message) else super().default(o)

@@ -134,6 +134,11 @@ def list_all_tokens(*, actor: User) -> QuerySet[ApiToken]:
 def revoke_any_token(*, actor: User, public_id: str) -> ApiToken:
     """Revoke anybody's token, as an operator; a revoked one stays as it is. Raises Hidden."""
     require_operator(actor)
+    return revoke_locked(actor=actor, public_id=public_id)
+
+
+def revoke_locked(*, actor: User, public_id: str) -> ApiToken:
+    """Revoke a token, once its row is locked, for a caller that has checked the permission. Raises Hidden."""
     with transaction.atomic():
         found = ApiToken.objects.select_for_update(of=("self",)).select_related("user").filter(public_id=public_id)
         token = found.first()

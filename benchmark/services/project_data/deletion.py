@@ -28,6 +28,7 @@ from annotator.services.access.permissions import require_administrator
 from annotator.services.archiving import require_archived
 from annotator.services.database.statements import database_time
 from annotator.services.history.events import append_event
+from annotator.services.members import void_tokens_of_outsiders
 from annotator.services.notices.notices import members_with, notify
 from benchmark.models import ErrataLink, Release, SharedBoard
 from benchmark.services.project_data.export import export_files, export_since_archived
@@ -209,7 +210,9 @@ def _start(deletion: ProjectDeletion) -> bool:
         deletion.started_at = max(timezone.now(), deletion.due_at)
         deletion.save(update_fields=["started_at"])
         # From now on the project does not exist for anyone.
+        members = list(Membership.objects.live().filter(project=project).values_list("user", flat=True))
         Membership.objects.filter(project=project).delete()
+        void_tokens_of_outsiders(members)
     return True
 
 

@@ -11,8 +11,9 @@ from django.core import serializers
 from django.core.management import call_command
 from django.test import Client
 
+from annotator.core.text import message
 from annotator.errors import Conflict, Hidden
-from annotator.models import Invitation, Role, SecurityEvent, User
+from annotator.models import Invitation, Notice, Role, SecurityEvent, User
 from annotator.services.accounts import people, tokens
 from annotator.services.accounts.personal_data import NOT_EXPORTED, PERSONAL_DATA, export_person
 from annotator.services.accounts.pseudonymising import pseudonymise
@@ -41,6 +42,8 @@ def person(team: Team) -> User:
     [dialogue] = begin(team.project, make_dialogues(team.project, 1))
     claim_and_submit(person, dialogue)
     comment_on(actor=person, dialogue=dialogue, anchor="", text="The second call is missing.")
+    said = message("%(person)s mentioned you.", person="Ada")
+    Notice.objects.create(person=person, project=team.project, kind="mention", target="/", message=said)
     DailyGoal.objects.create(project=team.project, person=person, reviews=5)
     return person
 
@@ -70,6 +73,7 @@ def test_a_person_gets_what_is_stored_about_them_and_no_secrets(person: User, te
     assert [row["text"] for row in found["reviews.Comment.author"]] == ["The second call is missing."]
     assert [row["verdict"] for row in found["reviews.Review.person"]] == ["approve"]
     assert [row["role"] for row in found["annotator.Membership.user"]] == ["annotator"]
+    assert "Ada mentioned you." in [row["message"] for row in found["annotator.Notice.person"]]
     assert found["annotator.ApiToken.user"][0]["name"] == "Zephyrine’s laptop"
     secret = next(iter(User.objects.get(pk=person.pk).api_tokens.values_list("secret_hash", flat=True)))
     assert secret not in json.dumps(found)
