@@ -168,6 +168,7 @@ def member_list(request: PageRequest) -> HttpResponse:
                 accepted.get(user.pk),
                 _ability_fields(abilities.get(user.pk, ANYTHING)),
                 last_days.get(user.pk),
+                Role.ADMINISTRATOR in held,
             )
             for user, held in people.items()
         ],

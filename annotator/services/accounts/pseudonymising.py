@@ -29,10 +29,9 @@ def pseudonymise(*, actor: User, public_id: str) -> User:
         person = locked_account(actor, public_id)
         if person.is_active:
             raise Conflict(_("Deactivate the account first. Pseudonymising can’t be undone."))
-        name = f"person-{person.pseudonym}"
-        if person.username == name:
+        if person.username == person.pseudonym:
             return person
-        person.username, person.display_name, person.email = name, "", ""
+        person.username, person.display_name, person.email = person.pseudonym, "", ""
         person.first_name = person.last_name = person.demo_note = person.language = person.chosen_language = ""
         person.own_keys, person.last_login, person.is_staff = {}, None, False
         person.set_unusable_password()
