@@ -8,7 +8,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotator.errors import Conflict
+from annotator.errors import Conflict, Invalid
 from annotator.models import Membership, Project, Role, User
 from annotator.services.access.permissions import require_administrator
 from annotator.services.history.events import append_event
@@ -16,10 +16,14 @@ from annotator.services.members import end_role_of_guest, require_possible_guest
 
 #: Roles that one pass ends.
 MAX_EXPIRED = 500
+#: Later days can't be written in every time zone.
+LAST_YEAR = 9000
 
 
 def end_of_day(project: Project, day: date) -> datetime:
-    """Return when a day is over in the project's time zone."""
+    """Return when a day is over in the project's time zone. Raises Invalid for a day after ``LAST_YEAR``."""
+    if day.year > LAST_YEAR:
+        raise Invalid(_("Choose a day before the year %(year)d.") % {"year": LAST_YEAR + 1}, field="until")
     return datetime.combine(day + timedelta(days=1), time(), ZoneInfo(project.time_zone))
 
 

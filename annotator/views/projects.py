@@ -127,8 +127,8 @@ def member_list(request: PageRequest) -> HttpResponse:
     if form.is_bound:
         require_administrator(actor=request.user, project=project)
         if form.is_valid():
-            day = form.cleaned_data["until"]
             try:
+                day = form.cleaned_data["until"]
                 __, secret = members.create_invitation(
                     actor=request.user,
                     project=project,

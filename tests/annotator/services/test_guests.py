@@ -121,6 +121,8 @@ def test_the_page_of_people_invites_guests_and_changes_their_day(team: Team) -> 
     change = f"{page}{guest.public_id}/"
     answer = client.post(change, {"action": "guest", "until": day}, follow=True)
     assert f"Guest until {day}" in answer.content.decode()
-    assert client.post(change, {"action": "guest", "until": "soon"}).status_code == 422
+    for wrong in ("soon", "9999-12-31", "0001-01-01"):
+        assert client.post(change, {"action": "guest", "until": wrong}).status_code == 422
+        assert client.post(page, {"roles": "annotator", "until": wrong}).status_code == 422
     client.post(change, {"action": "guest", "until": ""})
     assert "Guest until" not in client.get(page).content.decode()
