@@ -1,6 +1,7 @@
 """Who administers a project next: handed over by an administrator, or appointed by an operator."""
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotator.errors import Conflict, Hidden, Invalid
@@ -24,9 +25,12 @@ def hand_over(*, actor: User, project: Project, public_id: str) -> User:
     require_administrator(actor=actor, project=project)
     successor = load_person(project=project, public_id=public_id)
     with transaction.atomic():
-        # As when roles end: all administrators' rows first.
-        held = Membership.objects.live().filter(project=project).select_for_update(no_key=True)
-        list(held.filter(role=Role.ADMINISTRATOR).order_by("pk").values_list("pk"))
+        # Lock all rows that change below, and all administrators', at once and in the order in which roles end:
+        # locked in two steps, they could deadlock with the removal of the successor.
+        held = Membership.objects.live().filter(
+            Q(role=Role.ADMINISTRATOR) | Q(user__in=[actor, successor]), project=project
+        )
+        list(held.select_for_update(no_key=True).order_by("pk").values_list("pk"))
         if successor.pk == actor.pk:
             raise Conflict(_("Choose somebody else: you administer this project already."))
         if not Membership.objects.in_time().active().filter(project=project, user=successor).exists():

@@ -36,7 +36,7 @@ def project_quota(request: PageRequest, slug: str) -> HttpResponse:
     try:
         project = quotas.set_quota(actor=request.user, slug=slug, megabytes=request.POST.get("quota_mb", ""))
     except Invalid as refusal:
-        return _page(request, refused=refusal.sentence, slug=slug)
+        return _page(request, refused=refusal.sentence, slug=slug, field="quota_mb")
     messages.success(request, _("Saved the quota of %(project)s.") % {"project": project})
     return redirect("operator-project-list")
 
@@ -51,12 +51,12 @@ def project_appoint(request: PageRequest, slug: str) -> HttpResponse:
     try:
         project, person = appoint_administrator(actor=request.user, slug=slug, username=username)
     except (Conflict, Invalid) as refusal:
-        return _page(request, refused=refusal.sentence, slug=slug)
+        return _page(request, refused=refusal.sentence, slug=slug, field="username")
     messages.success(request, _("%(person)s administers %(project)s now.") % {"person": person, "project": project})
     return redirect("operator-project-list")
 
 
-def _page(request: PageRequest, refused: str = "", slug: str = "") -> HttpResponse:
+def _page(request: PageRequest, refused: str = "", slug: str = "", field: str = "") -> HttpResponse:
     page = read_page(
         quotas.list_projects(actor=request.user),
         size=_SIZE,
@@ -87,5 +87,8 @@ def _page(request: PageRequest, refused: str = "", slug: str = "") -> HttpRespon
         "default": settings.PROJECT_QUOTA_MB * quotas.MEGABYTE,
         "refused": refused,
         "slug": slug,
+        "field": field,
+        # A refusal is shown on the page of the list from which the form was sent.
+        "place": f"?{request.GET.urlencode()}" if request.GET else "",
     }
     return render(request, "annotator/operator_projects.html", context, status=422 if refused else 200)

@@ -11,7 +11,7 @@ from annotator.services.accounts.tokens import create_token, find_live_token
 from annotator.services.hand_over import appoint_administrator, hand_over, possible_successors
 from annotator.services.members import create_invitation, end_role, find_invitation, grant_role
 from tests.factories import Team, give_role, make_project, make_user
-from tests.racing import race
+from tests.racing import overlap, race
 
 pytestmark = pytest.mark.django_db
 
@@ -63,6 +63,23 @@ def test_two_administrators_who_hand_over_at_once_leave_one(team: Team) -> None:
             grant_role(actor=None, project=team.project, user=person, role=Role.ADMINISTRATOR)
 
 
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_successor_who_is_removed_at_the_same_time_gets_nothing(team: Team) -> None:
+    # The newest row is the administrator's: the removal locks the successor's row before it.
+    actor, heir = team.annotators[:2]
+    hand_over(actor=team.administrator, project=team.project, public_id=actor.public_id)
+    rows = Membership.objects.select_for_update(no_key=True)
+    _, outcome = overlap(
+        lambda: rows.get(project=team.project, user=heir),
+        lambda: hand_over(actor=actor, project=team.project, public_id=heir.public_id),
+        lambda: end_role(actor=actor, project=team.project, user=heir, role=Role.ANNOTATOR),
+    )
+    assert isinstance(outcome, Conflict)
+    assert roles_in(team.project, actor) == {Role.ADMINISTRATOR, Role.ANNOTATOR}
+    assert roles_in(team.project, heir) == frozenset()
+
+
 @pytest.mark.any_database
 def test_operators_appoint_only_where_there_is_no_administrator(team: Team) -> None:
     operator, client = make_user("otto", is_staff=True), Client()
@@ -79,6 +96,7 @@ def test_operators_appoint_only_where_there_is_no_administrator(team: Team) -> N
     assert roles_in(team.project, team.outsider) == {Role.ADMINISTRATOR}
     logged = SecurityEvent.objects.get(kind="role_granted", person=team.outsider)
     assert logged.actor == operator
+    assert Event.objects.get(project=team.project, kind="membership.granted", actor=operator)
     assert "Appoint" not in client.get("/operator/projects/").content.decode()
     User.objects.filter(pk=team.outsider.pk).update(is_active=False)
     with pytest.raises(Invalid, match="no active account"):
@@ -107,6 +125,8 @@ def test_administrators_see_tokens_that_reach_their_project_and_revoke_its_own(t
     token = ApiToken.objects.get(name="here")
     client.post(f"/p/{team.project.slug}/people/tokens/{token.public_id}/revoke/")
     assert find_live_token(secrets["here"]) is None
+    revoked = SecurityEvent.objects.get(kind="token_revoked")
+    assert (revoked.actor, revoked.person) == (ada, person)
     with pytest.raises(Conflict, match="reaches other projects too"):
         revoke_project_token(actor=ada, project=team.project, public_id=ApiToken.objects.get(name="both").public_id)
     with pytest.raises(Hidden):
