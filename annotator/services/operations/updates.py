@@ -16,7 +16,7 @@ from annotator.services.access.operators import require_operator
 #: Versions that are listed.
 MOST_VERSIONS = 50
 #: A link to another file of the project, which this site does not serve.
-_FILE_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
+_FILE_LINK = re.compile(r"\[([^\[\]]{0,200})\]\((?!https?:)[^()]{0,200}\)")
 
 
 @dataclass(frozen=True)
