@@ -43,7 +43,7 @@ def hand_over(*, actor: User, project: Project, public_id: str) -> User:
 def appoint_administrator(*, actor: User, slug: str, username: str) -> tuple[Project, User]:
     """Make a person the administrator of a project that has none who can sign in, as an operator.
 
-    Raises Hidden; Invalid for an unknown or closed account; Conflict if there is an administrator.
+    Raises Hidden; Invalid for an unknown, closed or ambiguous account; Conflict if there is an administrator.
     """
     require_operator(actor)
     with transaction.atomic():
@@ -54,8 +54,19 @@ def appoint_administrator(*, actor: User, slug: str, username: str) -> tuple[Pro
             raise archived_refusal()
         if Membership.objects.active().filter(project=project, role=Role.ADMINISTRATOR).exists():
             raise Conflict(_("%(project)s has an administrator, who can name others.") % {"project": project.name})
-        person = User.objects.filter(username__iexact=username.strip(), is_active=True).first()
-        if person is None:
-            raise Invalid(_("There is no active account with the username “%(name)s”.") % {"name": username[:80]})
+        person = _account_of(username.strip())
         give_administration(actor=actor, project=project, user=person)
     return project, person
+
+
+def _account_of(username: str) -> User:
+    people = User.objects.filter(is_active=True)
+    found = people.filter(username=username)[:1] or people.filter(username__iexact=username)[:2]
+    if len(found) == 1:
+        return found[0]
+    sentence = (
+        _("More than one active account has the username “%(name)s”, written with other capitals.")
+        if found
+        else _("There is no active account with the username “%(name)s”.")
+    )
+    raise Invalid(sentence % {"name": username[:80]})

@@ -1,5 +1,6 @@
 """Pages of operators: the projects of this installation, what they store, and their quotas."""
 
+from allauth.account.decorators import reauthentication_required
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -47,6 +48,12 @@ def project_quota(request: PageRequest, slug: str) -> HttpResponse:
 def project_appoint(request: PageRequest, slug: str) -> HttpResponse:
     """Appoint an administrator of a project that has none."""
     require_operator(request.user)
+    return _appoint(request, slug)
+
+
+@reauthentication_required
+def _appoint(request: PageRequest, slug: str) -> HttpResponse:
+    """Do it. An operator who has not confirmed a sign-in for a few minutes confirms it first, and then goes on."""
     username = request.POST.get("username", "")
     try:
         project, person = appoint_administrator(actor=request.user, slug=slug, username=username)

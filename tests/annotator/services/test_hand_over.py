@@ -92,6 +92,16 @@ def test_operators_appoint_only_where_there_is_no_administrator(team: Team) -> N
     assert page.status_code == 422
     assert "There is no active account with the username “nobody-here”." in page.content.decode()
     assert 'value="nobody-here"' in page.content.decode()
+    namesakes = [make_user(name) for name in ("Heiress", "heiress")]
+    with pytest.raises(Invalid, match="written with other capitals"):
+        appoint_administrator(actor=operator, slug=team.project.slug, username="HEIRESS")
+    User.objects.filter(pk=namesakes[0].pk).update(is_active=False)
+    operator.set_password("a-long-enough-passphrase")
+    operator.save()
+    client.force_login(operator)
+    asked = client.post(address, {"username": "nobody-here"})
+    assert asked["Location"].startswith("/accounts/reauthenticate/")
+    assert client.post(asked["Location"], {"password": "a-long-enough-passphrase"}).status_code in {302, 422}
     assert client.post(address, {"username": team.outsider.username.upper()}).status_code == 302
     assert roles_in(team.project, team.outsider) == {Role.ADMINISTRATOR}
     logged = SecurityEvent.objects.get(kind="role_granted", person=team.outsider)
